@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from edgewise.io.ahead import scanned_ahead
 from edgewise.io.budget import LONG_INTEGER_BYTES, NAME_BYTES, bytes_of_graph
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import Block, TextFile
+from edgewise.memory import give_back
 from edgewise.progress import Progress
 from edgewise.text import shortened
 
@@ -100,6 +101,11 @@ class Edges:
     weight: np.ndarray | None
     names: list[str] | None = None
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.source.nbytes + self.target.nbytes + (0 if self.weight is None else self.weight.nbytes)
+
 
 class LongIdError(Exception):
     """An id has more digits than the scan reads as an integer."""
@@ -134,7 +140,9 @@ def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int =
                 report(block.after)
     scan.finish()
     file.budget.check(scan.bytes_of_graph(options))
-    return scan.edges()
+    edges = scan.edges()
+    give_back(edges.nbytes)  # what its parts took, which several threads have made
+    return edges
 
 
 class EdgePieces:
@@ -198,6 +206,21 @@ class _Names:
         return [str(data[start:end], "utf-8") for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
+class Trial(NamedTuple):
+    """What a scan of a block alone has found.
+
+    Attributes:
+        columns: the edges.
+        num_lines: of the block.
+        first_kind, weight_kind: how weights were read at its start and at its end.
+    """
+
+    columns: Columns
+    num_lines: int
+    first_kind: int
+    weight_kind: int
+
+
 class Scan:
     """A scan in progress: the edges read so far, and the arrays that the compiled code writes to. That of rows of
     neighbours is in `edgewise.io.rows`."""
@@ -211,7 +234,6 @@ class Scan:
         self._names = _Names() if layout.names else None
         whole = tokens.INTEGERS if layout.whole_weights else tokens.FLOATS
         self._weight_kind = tokens.NO_WEIGHTS if layout.weight is None else whole
-        self._first_kind = self._weight_kind
         self._begin()
 
     def _begin(self) -> None:
@@ -227,6 +249,10 @@ class Scan:
 
     def read(self, text: bytes) -> None:
         """Read a block of whole lines."""
+        self._keep(*self._read(text))
+
+    def _read(self, text: bytes) -> Columns:
+        """The edges of a block of whole lines."""
         if self._names is not None:
             self._check_encoding(text)
         room = len(text) // 4 + 1  # the shortest line of an edge is "0 1" and its end
@@ -259,7 +285,7 @@ class Scan:
         if self._weight_kind:
             kind = np.int64 if self._weight_kind == tokens.INTEGERS else np.float64
             weight = weights[:count].view(kind).copy()
-        self._keep(_narrow(source[:count]), _narrow(target[:count]), weight)
+        return _narrow(source[:count]), _narrow(target[:count]), weight
 
     @property
     def in_any_order(self) -> bool:
@@ -278,27 +304,26 @@ class Scan:
 
     def ahead(
         self, skip: int, has_room: Callable[[int], bool]
-    ) -> AbstractContextManager[Iterator[tuple[Block, "Scan | None"]]]:
+    ) -> AbstractContextManager[Iterator[tuple[Block, "Trial | None"]]]:
         """The blocks, some with a scan of theirs that another thread has made."""
         return scanned_ahead(self.blocks(skip), self._try if self.in_any_order else None, has_room)
 
-    def _try(self, block: Block) -> "Scan | None":
+    def _try(self, block: Block) -> "Trial | None":
         """A scan of this block alone. None if something is wrong with it, which takes those before it to explain."""
-        trial = Scan(self._file, self._layout)
-        trial._weight_kind = trial._first_kind = self._weight_kind
+        scan = Scan(self._file, self._layout)
+        scan._weight_kind = first_kind = self._weight_kind
         try:
-            trial.read(block.text)
+            return Trial(scan._read(block.text), int(scan.state[tokens.LINE]), first_kind, scan._weight_kind)
         except (ParseError, LongIdError):
             return None
-        return trial
 
-    def adopt(self, trial: "Scan") -> bool:
-        """Take over the edges of a scan of the next block, unless weights have another kind by now."""
-        if trial._first_kind != self._weight_kind:
+    def adopt(self, trial: "Trial") -> bool:
+        """Take over the edges of the next block, unless weights have another kind by now."""
+        if trial.first_kind != self._weight_kind:
             return False
-        self._weight_kind = trial._weight_kind
-        self.state[tokens.LINE] += trial.state[tokens.LINE]
-        self._keep(*trial.take())
+        self._weight_kind = trial.weight_kind
+        self.state[tokens.LINE] += trial.num_lines
+        self._keep(*trial.columns)
         return True
 
     def finish(self) -> None:
