@@ -13,36 +13,19 @@ from edgewise.errors import EdgewiseError, MemoryLimitError, ParseError
 from edgewise.io import ahead, read, source, tokens
 from edgewise.io.lines import LineLayout
 
-#: Lines that are right, and lines most of which are wrong, of files without weights and with them.
+#: Lines that are right, and lines most of which are wrong, of files of integers, with weights, and of names.
 _RIGHT = {
-    False: [
-        "{} {}",
-        "{}\t{}",
-        " {}  {}\t",
-        "{} {}\r",
-        "# {} {}",
-        "",
-        "00{} +{}",
-        "-{} {}",
-        "{} 9223372036854775807",
+    "ids": ["{} {}", "{}\t{}", " {}  {}\t", "{} {}\r", "# {} {}", "", "00{} +{}", "-{} {}", "{} 9223372036854775807"],
+    "weights": [
+        "{} {} 3", "{}\t{} -7\t", "{} {} 0", "{} {} 0.5\r", "{} {} 1e23", "% {}", "{} {}  12345678901234567890.5",
     ],
-    True: [
-        "{} {} 3",
-        "{}\t{} -7\t",
-        "{} {} 0",
-        "{} {} 0.5\r",
-        "{} {} 1e23",
-        "% {}",
-        "{} {}  12345678901234567890.5",
-    ],
-}
-_WRONG = {
-    False: ["{}", "{} x", "{} {} 3", "{} 1.5", '"{}" {}', "x", "9223372036854775808 {}", "{},{}", "{} {}#", "{} é"],
-    True: ["{} {}", "{} {} x", "{} {} nan", "{} {} 1e400", "{} {} 9223372036854775808", "{} {} 3 4", "- {} 1"],
+    "names": ["v{} {}", "é{}\t{}", "# {}", '{} "{}"'],
 }  # fmt: skip
-
-#: The words of a layout without the short way for plain lines.
-_NOT_PLAIN = np.arange(9) != tokens.PLAIN
+_WRONG = {
+    "ids": ["{}", "{} x", "{} {} 3", "{} 1.5", '"{}" {}', "x", "9223372036854775808 {}", "{},{}", "{} {}#", "{} é"],
+    "weights": ["{} {}", "{} {} x", "{} {} nan", "{} {} 1e400", "{} {} 9223372036854775808", "{} {} 3 4", "- {} 1"],
+    "names": ["{}", "{} {} x"],
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -56,6 +39,16 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> Any:
     return cut
 
 
+_words = LineLayout.words
+
+
+def _words_of_no_plain_line(layout: LineLayout) -> np.ndarray:
+    """The words of a layout without the short way for plain lines."""
+    words = _words(layout)
+    words[tokens.PLAIN] = False
+    return words
+
+
 def outcome(path: Path, **options: Any) -> tuple[Any, ...]:
     """The columns of a file's edges with their dtypes, -0.0 told from 0.0, or its error."""
     try:
@@ -66,25 +59,23 @@ def outcome(path: Path, **options: Any) -> tuple[Any, ...]:
     return tuple(None if column is None else (column.dtype, repr(column.tolist())) for column in columns)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", _RIGHT)
 @pytest.mark.parametrize("wrong", [0, 1, 3])
 def test_any_blocks_and_threads_make_the_same(
-    tmp_path: Path, blocks: Any, monkeypatch: pytest.MonkeyPatch, weighted: bool, wrong: int
+    tmp_path: Path, blocks: Any, monkeypatch: pytest.MonkeyPatch, kind: str, wrong: int
 ) -> None:
-    path, draw = tmp_path / "a.txt", random.Random(f"{weighted} {wrong}")
+    path, draw = tmp_path / "a.txt", random.Random(f"{kind} {wrong}")
     for _ in range(40):
-        kinds = draw.sample(_RIGHT[weighted], 4) + [_RIGHT[weighted][0]] * draw.choice([1, 30])
-        text = [_RIGHT[weighted][0], *draw.choices(kinds, k=draw.randrange(60))]
+        kinds = draw.sample(_RIGHT[kind], 4) + [_RIGHT[kind][0]] * draw.choice([1, 30])
+        text = [_RIGHT[kind][0], *draw.choices(kinds, k=draw.randrange(60))]
         for _ in range(wrong):
-            text.insert(draw.randrange(1, len(text) + 1), draw.choice(_WRONG[weighted]))
+            text.insert(draw.randrange(1, len(text) + 1), draw.choice(_WRONG[kind]))
         limit = draw.choice([9, 10**6, 10**12])
         text = [line.format(draw.randrange(limit), draw.randrange(limit)) for line in text]
-        path.write_text("\n".join(text) + "\n" * draw.randrange(2), newline="")
+        path.write_text("\n".join(text) + "\n" * draw.randrange(2), encoding="utf-8", newline="")
         blocks(2**20, 1)
         with monkeypatch.context() as patched:
-            patched.setattr(
-                LineLayout, "words", lambda layout, words=LineLayout.words: words(layout) * _NOT_PLAIN
-            )
+            patched.setattr(LineLayout, "words", _words_of_no_plain_line)
             expected = outcome(path)
         for threads in (1, 2, 5):
             blocks(draw.choice([1, 7, 40, 200, 2**20]), threads)

@@ -54,7 +54,7 @@ def scanned_ahead(
     Args:
         blocks: those of a file. An error in reading them is raised after the blocks before have been handed back.
         work: called by any thread; nothing that it uses may change meanwhile. None if blocks cannot be worked on before
-            their turn.
+            their turn: then they are only read before it.
         has_room: whether this number of bytes of text may be worked on at one time.
 
     Yields:
@@ -62,16 +62,32 @@ def scanned_ahead(
         room.
     """
     threads = min(available_threads(), _MOST_THREADS)
-    if work is None or threads == 1:
+    if threads == 1:
         yield ((block, None) for block in blocks)
         return
     from concurrent.futures import ThreadPoolExecutor
 
     pool = ThreadPoolExecutor(threads - 1, "edgewise-reading")
     try:
-        yield _in_order(blocks, work, has_room, pool.submit, _BLOCKS_PER_THREAD * threads)
+        if work is None:
+            yield _one_ahead(blocks, has_room, pool.submit)
+        else:
+            yield _in_order(blocks, work, has_room, pool.submit, _BLOCKS_PER_THREAD * threads)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _one_ahead(
+    blocks: Iterator[Block],
+    has_room: Callable[[int], bool],
+    submit: Callable[..., "Future[Block | None]"],
+) -> Iterator[tuple[Block, None]]:
+    """Each block, while another thread reads the next one."""
+    block = next(blocks, None)
+    while block is not None:
+        following = submit(next, blocks, None) if has_room(2 * len(block.text)) else None
+        yield block, None
+        block = next(blocks, None) if following is None else following.result()
 
 
 def _in_order(
