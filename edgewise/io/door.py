@@ -57,7 +57,8 @@ def read(
     file of edgewise's own, which `edgewise.load` opens at once.
 
     Integer weights make an int64 graph, others a float64 one. Integer ids are ordered by value and may have
-    any number of digits; names are numbered by first appearance. O(bytes).
+    any number of digits; names are numbered by first appearance. O(bytes). Where ids are integers, blocks of lines are
+    scanned by as many threads as runs may have, at most eight.
 
     Args:
         path: the file.
