@@ -245,7 +245,10 @@ def is_finite(values: np.ndarray) -> np.ndarray:
 
 
 def no_vertex(graph: Graph) -> Any:
-    """The value for "no vertex" among ids: "" among strings, else -1; None if that is the id of a vertex."""
+    """The value for "no vertex" among ids: "" among strings, -1 among integers; None if that is the id of a vertex, and
+    among other ids."""
+    if not graph.has_plain_ids:
+        return None
     if graph.has_names:
         return None if (graph.vertices == "").any() else ""
     try:

@@ -10,7 +10,8 @@ from edgewise.building.sizes import Room
 from edgewise.errors import GraphError
 from edgewise.graph.checks import check_lengths
 from edgewise.graph.gpu_rows import gpu_column, lies_on_gpu
-from edgewise.graph.ids import Ids, as_id_column
+from edgewise.graph.id_columns import as_id_column
+from edgewise.graph.ids import Ids
 from edgewise.graph.weights import as_weights
 from edgewise.io.fields import is_weight, usual_ends
 from edgewise.kernels.door import cuda_door
@@ -81,7 +82,8 @@ class Columns:
                 raise GraphError(f"piece {number}, from its edge {start:,} on: {error}") from None
 
     def _piece(self, source: Any, target: Any, weight: Any) -> Piece:
-        source, target = as_id_column(source, "source"), as_id_column(target, "target")
+        source = as_id_column(source, "source", plain=True)
+        target = as_id_column(target, "target", plain=True)
         weight = None if weight is None else as_weights(weight)
         if len(source) == 0:
             return Piece(source, target, weight)

@@ -15,7 +15,7 @@ from edgewise.graph.checks import check_flags
 from edgewise.graph.file_attributes import FileAttributes
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.gpu_rows import GpuRows
-from edgewise.graph.ids import Ids, as_array, is_sequence
+from edgewise.graph.ids import Ids, as_array
 from edgewise.graph.making import (
     AnyRows,
     Made,
@@ -169,7 +169,8 @@ class Adjacency:
 
     @property
     def vertices(self) -> np.ndarray:
-        """The user's ids in index order: int64, uint64, or Python strings or integers as objects."""
+        """The user's ids in index order: int64, uint64, or Python objects: strings, integers of any size, or keys of
+        dictionaries of any kinds."""
         self.check_unchanged()
         return self._ids.array
 
@@ -178,16 +179,29 @@ class Adjacency:
         """Whether the ids are strings; nothing is read for it."""
         return self._ids.are_names
 
+    @property
+    def has_plain_ids(self) -> bool:
+        """Whether the ids are integers, or strings, as those in files are; nothing is read for it."""
+        return self._ids.are_plain
+
     def index_of(self, vertex: Any) -> Any:
         """The index of a vertex: an int for one id, an int64 array for a sequence of ids.
+
+        Ids that are neither all integers nor all strings are looked up as in a dictionary, where 1, 1.0 and True are
+        one. Among them a tuple that is the id of a vertex is that vertex; any other is a sequence of ids. A list is
+        always a sequence.
 
         Raises:
             GraphError: an id that is not in the graph.
         """
         self.check_unchanged()
-        if is_sequence(vertex):
-            return self._ids.indices_of(vertex)
-        return self._ids.index_of(vertex)
+        if self._ids.is_one(vertex):
+            return self._ids.index_of(vertex)
+        return self._ids.indices_of(vertex)
+
+    def is_one(self, vertex: Any) -> bool:
+        """Whether `index_of` takes this for the id of one vertex, not for a sequence of ids."""
+        return self._ids.is_one(vertex)
 
     def looking_up(self, vertex: Any) -> Step:
         """The memory that `index_of` takes for a vertex or a sequence of them."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
 from edgewise.graph import csr
-from edgewise.graph.ids import MAX_VERTICES, Ids, as_array, as_id_column
+from edgewise.graph.ids import MAX_VERTICES, as_array
 from edgewise.numeric import is_integer
 from edgewise.text import shown
 
@@ -86,15 +86,3 @@ def check_symmetric(rows: csr.Rows) -> None:
             "directed=False, but the rows are not symmetric: each edge must stand in the rows of both its "
             "ends, with one weight, and parallel edges in one order. Or give each edge once to from_edges"
         )
-
-
-def ids_in_order(vertices: Any, num_vertices: int) -> Ids:
-    """The given ids, which must be distinct."""
-    column = as_id_column(vertices, "vertices")
-    if len(column) != num_vertices:
-        raise GraphError(f"vertices has {len(column):,} ids; offsets are for {num_vertices:,} vertices")
-    if len(set(column.tolist())) != num_vertices:
-        raise GraphError("vertices has the same id twice; expected distinct ids")
-    if column.dtype.kind == "i" and np.array_equal(column, np.arange(num_vertices)):
-        return Ids(num_vertices)
-    return Ids(num_vertices, column.astype(np.int64) if column.dtype == np.int32 else column)

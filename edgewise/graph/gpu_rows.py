@@ -7,7 +7,8 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import csr
-from edgewise.graph.ids import Ids, as_id_column
+from edgewise.graph.id_columns import as_id_column
+from edgewise.graph.ids import Ids
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
 

@@ -17,12 +17,13 @@ from edgewise.graph.checks import (
     check_flags,
     check_lengths,
     check_symmetric,
-    ids_in_order,
 )
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.file_save import save_graph
+from edgewise.graph.given_ids import given_ids, ids_in_order, number_among
 from edgewise.graph.gpu_rows import gpu_column, lies_on_gpu
-from edgewise.graph.ids import Ids, as_id_column, is_sequence
+from edgewise.graph.id_columns import as_id_column
+from edgewise.graph.ids import Ids, is_sequence
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
@@ -86,6 +87,7 @@ class Graph(Adjacency):
         directed: bool = True,
         num_vertices: int | None = None,
         *,
+        vertices: Any = None,
         parallel_edges: ParallelEdges = "keep",
         self_loops: SelfLoops = "keep",
         number_edges: bool = False,
@@ -94,17 +96,19 @@ class Graph(Adjacency):
         """Make a graph from columns: edge i goes from ``source[i]`` to ``target[i]``.
 
         Args:
-            source, target: ids, shape (m,): integers of any size, or strings; arrays, sequences, or columns
-                of a data frame. From integers on a GPU (``__cuda_array_interface__``, as CuPy and PyTorch have
-                it, or DLPack) the graph is built there, on CuPy's current stream, and stays there; its arrays
-                are copied to the host when they are read. Merging parallel edges is done on the host.
+            source, target: ids, shape (m,): integers of any size, strings, or other values that can be hashed, such
+                as tuples and dates, of one kind or of several; arrays, sequences, or columns of a data frame. From
+                integers on a GPU (``__cuda_array_interface__``, as CuPy and PyTorch have it, or DLPack) the graph is
+                built there, on CuPy's current stream, and stays there; its arrays are copied to the host when they
+                are read. Merging parallel edges, and looking ids up among `vertices`, is done on the host.
             weight: None, or numbers, shape (m,). int32, int64, float32 and float64 stay what they are; bool
                 and integers of 8 or 16 bits, signed or not, become int32, float16 becomes float32. Others, such
                 as uint32 and uint64, are refused.
             directed: False to give each edge both directions.
             num_vertices: with it, the ids are 0..num_vertices-1 and vertices without edges are kept; without
-                it, the vertices are the ids that occur, integers in ascending order and strings by first
+                it, the vertices are the ids that occur: if all are integers in ascending order, else by first
                 appearance (source before target, edge by edge).
+            vertices: None, or the distinct ids of all vertices in the order of their indices, those without edges, too.
             parallel_edges: "keep" them, or merge those of one source and target into one at the place of the
                 first: with the smallest weight ("min"), the sum ("sum"), or the first edge's weight ("first").
                 Without weights these do not differ. In an undirected graph {u, v} and {v, u} are parallel.
@@ -117,20 +121,24 @@ class Graph(Adjacency):
                 weights. With it, edges are numbered.
 
         Raises:
-            GraphError: columns of different lengths, ids or weights of another kind or masked, an id out of range,
-                a weight that is NaN or infinite, a sum that its dtype cannot hold.
+            GraphError: columns of different lengths, ids or weights of another kind or missing, an id out of range
+                or not among `vertices`, a weight that is NaN or infinite, a sum that its dtype cannot hold.
             MemoryLimitError: the GPU, or the host, has no room to build the graph.
+
+        Warns:
+            GraphWarning: an integer and text of the same digits are both ids.
         """
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         check_choice("self_loops", self_loops, SelfLoops)
         check_flags(GraphError, directed=directed, number_edges=number_edges)
+        count = as_count(num_vertices)
+        known = given_ids(vertices, count)
         if lies_on_gpu(source) or lies_on_gpu(target):
             number_edges = number_edges or bool(edge_attributes)
             columns = (gpu_column(source, "source"), gpu_column(target, "target"))
             values = None if weight is None else as_weights(gpu_column(weight, "weight"), cuda_door().cupy())
             check_lengths(*columns, values)
-            count = as_count(num_vertices)
-            if parallel_edges == "keep" and not number_edges:
+            if parallel_edges == "keep" and not number_edges and known is None:
                 with cuda_door().room("Graph.from_edges", gpu_rows.ARC_BYTES * len(columns[0])):
                     rows, ids, loops = gpu_rows.build(
                         *columns, values, count, both_directions=not directed, drop_loops=self_loops == "drop"
@@ -142,7 +150,10 @@ class Graph(Adjacency):
         weights = None if weight is None else as_weights(weight)
         check_lengths(source, target, weights)
         attributes = as_attributes(edge_attributes, len(source))
-        source, target, ids = number_vertices(source, target, as_count(num_vertices))
+        if known is None:
+            source, target, ids = number_vertices(source, target, count)
+        else:
+            (source, target), ids = number_among(source, target, known), known
         merges = parallel_edges != "keep"
         check_free("Graph.from_edges", csr.building(ids.num_vertices, len(source), weights, directed, merges))
         graph = cls._from_indices(source, target, weights, directed, ids, parallel_edges, self_loops)
@@ -220,7 +231,7 @@ class Graph(Adjacency):
             targets: indices 0..n-1, shape (m,).
             weights: None, or numbers, shape (m,); dtypes as in `from_edges`.
             directed: False if each edge stands in both rows (a self-loop once), with the same weight.
-            vertices: None for the ids 0..n-1, or n distinct ids in index order.
+            vertices: None for the ids 0..n-1, or n distinct ids in index order, of any kind.
             edge_attributes: as in `from_edges`, columns of shape (m,) in the order of `targets`; with
                 ``directed=False``, both arcs of an edge have one value.
 
@@ -380,8 +391,9 @@ class Graph(Adjacency):
         """
         if not is_sequence(vertices):
             raise GraphError(f"subgraph got {shown(vertices)}; expected a sequence of vertices")
+        self.check_unchanged()
         kept = np.zeros(self.num_vertices, np.bool_)
-        kept[self.index_of(vertices)] = True
+        kept[self._ids.indices_of(vertices)] = True
         arcs = np.flatnonzero(kept[self.sources] & kept[self.targets])
         place, old = np.cumsum(kept, dtype=np.int32) - 1, np.flatnonzero(kept)
         source, target = place[self.sources[arcs]], place[self.targets[arcs]]
@@ -395,7 +407,7 @@ class Graph(Adjacency):
 
     def _one(self, vertex: Any) -> int:
         """The index of one vertex."""
-        if is_sequence(vertex):
+        if not self._ids.may_be_one(vertex):
             raise GraphError(f"got {shown(vertex)}; expected the id of one vertex")
         self.check_unchanged()
         return self._ids.index_of(vertex)

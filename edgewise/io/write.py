@@ -199,6 +199,12 @@ def _check_ids(graph: Graph, ids: np.ndarray, layout: _Layout) -> None:
         )
     if ids.dtype != object:
         return
+    if not graph.has_plain_ids:
+        some = ", ".join(map(shown, ids[:3].tolist()))
+        raise OutputError(
+            f"ids such as {some} cannot stand in this format, which holds integers only, or strings only; use .mtx, "
+            "which has 1..n for ids, or other ids"
+        )
     for given in ids.tolist():
         if isinstance(given, str) and _falls_apart(given, layout.marks):
             raise OutputError(
