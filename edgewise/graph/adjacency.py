@@ -106,10 +106,15 @@ class Adjacency:
         Raises:
             GraphError: the graph has no such attribute.
         """
-        if name not in self.edge_attributes:
-            known = listed(map(shown, self.edge_attributes)) or "none"
-            raise GraphError(f"the graph has no edge attribute {shown(name)}; it has {known}")
+        self._check_attributes(name)
         return ArcAttribute(self, name, self.edge_attributes[name].dtype).values()
+
+    def _check_attributes(self, *names: str) -> None:
+        """Refuse a name that no edge attribute has. Raises GraphError."""
+        for name in names:
+            if name not in self.edge_attributes:
+                known = listed(map(shown, self.edge_attributes)) or "none"
+                raise GraphError(f"the graph has no edge attribute {shown(name)}; it has {known}")
 
     def _handing_on(self, graph: Self, arcs: Callable[[], np.ndarray]) -> Self:
         """Another graph of edges of this one, with the edge numbers and attributes of these.

@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from edgewise.convert.edges import refuse_foreign
 from edgewise.errors import GraphError
 from edgewise.graph import csr, gpu_rows
-from edgewise.graph.adjacency import Adjacency
 from edgewise.graph.attributes import as_attributes, check_both_directions
 from edgewise.graph.checks import (
     as_count,
@@ -18,6 +18,7 @@ from edgewise.graph.checks import (
     check_lengths,
     check_symmetric,
 )
+from edgewise.graph.conversions import Conversions
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.file_save import save_graph
 from edgewise.graph.given_ids import given_ids, ids_in_order, number_among
@@ -35,10 +36,11 @@ ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
 
 
-class Graph(Adjacency):
+class Graph(Conversions):
     """A directed or undirected graph that does not change once it is made.
 
-    Made by `from_edges`, `from_csr`, `from_scipy`, `edgewise.read`, or `edgewise.load`. Inside, vertices have the
+    Made by `from_edges`, `from_csr`, `from_scipy`, `from_pandas`, `from_polars`, `from_arrow`, `from_networkx`,
+    `from_igraph`, `edgewise.read`, or `edgewise.load`. Inside, vertices have the
     indices 0..n-1; `vertices` gives the user's id of each. An undirected graph stores two arcs for each edge, and one
     for a self-loop. All arrays are read-only.
 
@@ -82,7 +84,7 @@ class Graph(Adjacency):
     def from_edges(
         cls,
         source: Any,
-        target: Any,
+        target: Any = None,
         weight: Any = None,
         directed: bool = True,
         num_vertices: int | None = None,
@@ -128,6 +130,12 @@ class Graph(Adjacency):
         Warns:
             GraphWarning: an integer and text of the same digits are both ids.
         """
+        for column in (source, target):
+            refuse_foreign(column)
+        if target is None:
+            raise GraphError(
+                "from_edges got one column; expected two, the source and the target of each edge"
+            )
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         check_choice("self_loops", self_loops, SelfLoops)
         check_flags(GraphError, directed=directed, number_edges=number_edges)
