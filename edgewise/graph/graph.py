@@ -7,21 +7,23 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import csr, gpu_rows
-from edgewise.graph.adjacency import Adjacency
 from edgewise.graph.checks import (
     as_count,
-    as_rows,
     check_choice,
     check_flags,
     check_lengths,
     check_symmetric,
+    refuse_one_column,
 )
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.file_save import save_graph
+from edgewise.graph.foreign_arrays import lies_on_gpu
 from edgewise.graph.given_ids import given_ids, ids_in_order, number_among
-from edgewise.graph.gpu_rows import gpu_column, lies_on_gpu
+from edgewise.graph.gpu_rows import gpu_column
 from edgewise.graph.id_columns import as_id_column
 from edgewise.graph.ids import Ids, is_sequence
+from edgewise.graph.making import stored
+from edgewise.graph.matrices import Matrices
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
@@ -33,7 +35,7 @@ ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
 
 
-class Graph(Adjacency):
+class Graph(Matrices):
     """A directed or undirected graph that does not change once it is made.
 
     Made by `from_edges`, `from_csr`, `from_scipy`, `edgewise.read`, or `edgewise.load`. Inside, vertices have the
@@ -77,7 +79,7 @@ class Graph(Adjacency):
     def from_edges(
         cls,
         source: Any,
-        target: Any,
+        target: Any = None,
         weight: Any = None,
         directed: bool = True,
         num_vertices: int | None = None,
@@ -123,6 +125,8 @@ class Graph(Adjacency):
         check_flags(GraphError, directed=directed, number_edges=number_edges)
         count = as_count(num_vertices)
         known = given_ids(vertices, count)
+        if target is None:
+            refuse_one_column(source)
         if lies_on_gpu(source) or lies_on_gpu(target):
             columns = (gpu_column(source, "source"), gpu_column(target, "target"))
             values = None if weight is None else as_weights(gpu_column(weight, "weight"), cuda_door().cupy())
@@ -193,6 +197,9 @@ class Graph(Adjacency):
     ) -> "Graph":
         """Make a graph from compressed sparse rows; arrays of the right dtype are shared: they must not change then.
 
+        Arrays may be those of any library that has the array interface or DLPack. If `targets` lie on a GPU, so does
+        the graph, as in `from_edges`.
+
         Args:
             offsets: integers, shape (n + 1,), from 0 to m, never falling.
             targets: indices 0..n-1, shape (m,).
@@ -204,38 +211,14 @@ class Graph(Adjacency):
             GraphError: arrays that are not such rows; ``directed=False`` and rows that are not symmetric.
         """
         check_flags(GraphError, directed=directed)
-        rows = as_rows(offsets, targets, None if weights is None else as_weights(weights))
-        n = len(rows.offsets) - 1
+        rows = gpu_rows.given_rows(offsets, targets, weights)
+        n, num_arcs = len(stored(rows).offsets) - 1, len(stored(rows).targets)
         ids = Ids(n) if vertices is None else ids_in_order(vertices, n)
         if directed:
-            return cls(rows, ids, True, num_loops=0)
-        check_symmetric(rows)
+            return cls(rows, ids, True, 0, num_arcs)
+        check_symmetric(csr.Rows(rows.offsets, rows.targets, rows.weights))
         loops = np.count_nonzero(csr.row_of_arcs(rows.offsets) == rows.targets)
-        return cls(rows, ids, False, int(loops))
-
-    @classmethod
-    def from_scipy(cls, matrix: Any, directed: bool = True, vertices: Any = None) -> "Graph":
-        """Make a graph from a SciPy sparse matrix or array, as `from_csr`: entry (i, j) is the arc from i to j.
-
-        Args:
-            matrix: square, any sparse format; stored zeros are edges of weight 0, entries listed twice are
-                summed as SciPy defines them. Boolean matrices make graphs without weights.
-            directed: False for a symmetric matrix.
-            vertices: as in `from_csr`.
-
-        Raises:
-            GraphError: not square, not sparse, not symmetric with ``directed=False``, or a dtype that weights cannot
-                have.
-        """
-        if not hasattr(matrix, "tocsr"):
-            raise GraphError(
-                f"from_scipy got {type(matrix).__name__}; expected a scipy.sparse matrix or array"
-            )
-        rows = matrix.tocsr()
-        if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
-            raise GraphError(f"the matrix has shape {rows.shape}; expected a square one")
-        weights = None if rows.dtype == np.bool_ else rows.data
-        return cls.from_csr(rows.indptr, rows.indices, weights, directed, vertices)
+        return cls(rows, ids, False, int(loops), num_arcs)
 
     def as_directed(self) -> "Graph":
         """A directed graph of these arcs: two for each edge of an undirected graph. Arrays are shared."""
@@ -248,14 +231,6 @@ class Graph(Adjacency):
     def _with_weights(self, weights: np.ndarray) -> "Graph":
         """A directed graph of these arcs with other weights. All other arrays are shared."""
         return Graph(csr.Rows(self.offsets, self.targets, weights), self._ids, True, 0)
-
-    def to_scipy(self) -> Any:
-        """The arcs as a new `scipy.sparse.csr_array` of the weights, or of ones; parallel arcs stay apart."""
-        import scipy.sparse
-
-        data = np.ones(self.num_arcs) if self.weights is None else self.weights.copy()
-        shape = (self.num_vertices, self.num_vertices)
-        return scipy.sparse.csr_array((data, self.targets.copy(), self.offsets.copy()), shape=shape)
 
     def __len__(self) -> int:
         """The number of vertices."""

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from edgewise.errors import GraphError
+from edgewise.graph.foreign_arrays import as_numpy
 from edgewise.graph.ids import check_not_masked, objects
 from edgewise.numeric import is_integer_type
 from edgewise.text import shown
@@ -42,7 +43,7 @@ def as_id_column(column: Any, name: str, *, plain: bool = False) -> np.ndarray:
     """
     check_not_masked(column, name)
     # np.asarray would turn [1, "a"] into strings, 2**64 into a float, and tuples into an array of two dimensions.
-    array = objects(column) if isinstance(column, _SEQUENCES) else np.asarray(column)
+    array = objects(column) if isinstance(column, _SEQUENCES) else as_numpy(column)
     if array.ndim != 1:
         advice = ". For pairs as ids, give a list of tuples" if array.ndim == 2 else ""
         raise GraphError(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
+from edgewise.graph.foreign_arrays import as_numpy
 from edgewise.memory import Step, held, in_turn
 from edgewise.text import shown
 
@@ -31,7 +32,7 @@ def as_array(values: Any, name: str, error: type[EdgewiseError] = GraphError, ar
     this error."""
     check_not_masked(values, name, error)
     try:
-        return arrays.asarray(values)
+        return as_numpy(values) if arrays is np else arrays.asarray(values)
     except (ValueError, TypeError, OverflowError):
         raise error(f"{name} is {shown(values)}; expected numbers in one dimension") from None
 
