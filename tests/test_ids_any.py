@@ -259,6 +259,33 @@ def test_missing_values_are_refused_with_their_row(name):
         ew.Graph.from_csr([0, 0, 0], [], vertices=column)
 
 
+class Scalar:
+    """A tensor without a dimension, as PyTorch has them: it hashes by what it is, not by what it holds."""
+
+    ndim = 0
+
+    def __init__(self, value):
+        self.item = lambda: value
+
+    def __dlpack__(self):
+        raise AssertionError("not for a scalar")
+
+
+class Tensor(Scalar):
+    """One with a dimension."""
+
+    ndim = 1
+
+
+def test_scalars_of_other_libraries_are_what_they_hold():
+    graph = ew.Graph.from_edges([Scalar(5), Scalar(3)], [Scalar(3), Scalar(5)])
+    assert graph.vertices.dtype == np.int64 and graph.vertices.tolist() == [3, 5]
+    graph = ew.Graph.from_edges([Scalar(5), "a"], [(Scalar(5), 1), Scalar(5)])
+    assert graph.vertices.tolist() == [5, (5, 1), "a"] and graph.index_of(Scalar(5)) == 0
+    with pytest.raises(GraphError, match="ids of type Tensor cannot be hashed"):
+        ew.Graph.from_edges([Tensor(5)], [5])
+
+
 class Unusual:
     """A key that cannot be hashed, or compared."""
 
