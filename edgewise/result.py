@@ -214,18 +214,21 @@ def _of_unchanged_graph(verify: Callable[[Any, Graph], bool]) -> Callable[[Any, 
 def first_rows(
     values: np.ndarray, count: int, *, largest: bool = True, shown: np.ndarray | None = None
 ) -> np.ndarray:
-    """The indices of the largest or smallest values, equal ones in their order; see `Result._top_rows`. It takes little
-    memory beside the values."""
+    """The indices of the largest or smallest values, equal ones in their order; see `Result._top_rows`. Values that
+    have no order stay in theirs. It takes little memory beside the values."""
     rows = np.empty(0, np.int64)
     for begin in range(0, len(values), _PIECE):
         piece = slice(begin, begin + _PIECE)
         known = np.flatnonzero(is_finite(values[piece]) if shown is None else shown[piece])
         rows = np.concatenate([rows, begin + known])
         keys = values[rows]
-        if largest:
-            order = len(keys) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
-        else:
-            order = np.argsort(keys, kind="stable")
+        try:
+            if largest:
+                order = len(keys) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
+            else:
+                order = np.argsort(keys, kind="stable")
+        except TypeError:  # ids of several kinds have no order
+            order = np.arange(len(keys))
         rows = rows[order[:count]]
     return rows
 
@@ -290,6 +293,11 @@ class SavedColumns:
     """
 
     def __init__(self, graph: Graph, columns: Columns) -> None:
+        if not graph.has_plain_ids:
+            raise VerificationError(
+                "columns of text cannot be verified for a graph whose ids are neither all integers nor all strings; "
+                "verify the result itself, result.verify(graph)"
+            )
         self.graph, self._columns = graph, columns
         self._rows = np.empty(graph.num_vertices, np.int64)
         vertices = self._indices(self._texts(ID_COLUMN))
@@ -343,7 +351,9 @@ def make_frame(data: dict[str, np.ndarray]) -> Any:
     except ImportError:
         pass
     else:
-        return polars.DataFrame(data)
+        mixed = [name for name, values in data.items() if _are_of_several_kinds(values)]
+        objects = {name: polars.Series(data[name].tolist(), dtype=polars.Object) for name in mixed}
+        return polars.DataFrame({**data, **objects})
     try:
         import pandas
     except ImportError:
@@ -351,3 +361,8 @@ def make_frame(data: dict[str, np.ndarray]) -> Any:
             "to_frame() needs polars or pandas and found neither; run: pip install 'edgewise[polars]'"
         ) from None
     return pandas.DataFrame(data)
+
+
+def _are_of_several_kinds(values: np.ndarray) -> bool:
+    """Whether objects of several classes are in a column, beside None: a data frame would take one for all."""
+    return values.dtype == object and len(set(map(type, values.tolist())) - {type(None)}) > 1

@@ -154,11 +154,10 @@ def test_tables_of_another_kind_are_refused():
             lambda: ew.Graph.from_pandas(pandas.concat([frame, frame], axis=1), "from", "to"),
             "several columns 'from'",
         ),
-        (lambda: ew.Graph.from_edges(frame), r"DataFrame of pandas; .* Use Graph.from_pandas\(df"),
-        (lambda: ew.Graph.from_edges(streams), r"DataFrame of polars; .* Use Graph.from_polars\(df"),
-        (lambda: ew.Graph.from_edges(streams.lazy()), r"Graph.from_polars\(df.collect\(\)"),
-        (lambda: ew.Graph.from_edges(pyarrow.table(DATA)), r"Table of pyarrow; .* Graph.from_arrow\(table"),
-        (lambda: ew.Graph.from_edges([0, 1]), "from_edges got one column; expected two"),
+        (lambda: ew.Graph.from_edges(frame), "got one DataFrame .* Use Graph.from_pandas"),
+        (lambda: ew.Graph.from_edges(streams), "got one DataFrame .* Use Graph.from_polars"),
+        (lambda: ew.Graph.from_edges(streams.lazy()), "Use Graph.from_polars"),
+        (lambda: ew.Graph.from_edges(pyarrow.table(DATA)), "got one Table .* Use Graph.from_arrow"),
     ):
         with pytest.raises(GraphError, match=expected):
             refused()

@@ -9,7 +9,8 @@ from edgewise.building.names import Names
 from edgewise.building.sizes import Room
 from edgewise.errors import GraphError
 from edgewise.graph.checks import check_lengths
-from edgewise.graph.gpu_rows import gpu_column, lies_on_gpu
+from edgewise.graph.foreign_arrays import lies_on_gpu
+from edgewise.graph.gpu_rows import gpu_column
 from edgewise.graph.id_columns import as_id_column
 from edgewise.graph.ids import Ids
 from edgewise.graph.weights import as_weights

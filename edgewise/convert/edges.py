@@ -7,17 +7,6 @@ from edgewise.convert.usual_names import WEIGHT, is_weight, usual_ends
 from edgewise.errors import GraphError, MissingDependencyError
 from edgewise.text import listed, shown
 
-#: The kinds of tables and graphs of other libraries, by the first name of the module and the name of the class.
-_FOREIGN = {
-    ("pandas", "DataFrame"): "from_pandas(df, source=..., target=...)",
-    ("polars", "DataFrame"): "from_polars(df, source=..., target=...)",
-    ("polars", "LazyFrame"): "from_polars(df.collect(), source=..., target=...)",
-    ("pyarrow", "Table"): "from_arrow(table, source=..., target=...)",
-    ("pyarrow", "RecordBatch"): "from_arrow(batch, source=..., target=...)",
-    ("networkx", "Graph"): "from_networkx(G)",
-    ("igraph", "Graph"): "from_igraph(g)",
-}
-
 
 class Edges(NamedTuple):
     """Edges as columns, each with an entry for each edge.
@@ -41,18 +30,6 @@ class Chosen(NamedTuple):
     target: Any
     weight: Any
     attributes: list[Any]
-
-
-def refuse_foreign(value: Any) -> None:
-    """Refuse a table or a graph of another library where a column of ids is expected. Raises GraphError."""
-    for kind in type(value).__mro__:
-        advice = _FOREIGN.get((kind.__module__.partition(".")[0], kind.__name__))
-        if advice:
-            package = kind.__module__.partition(".")[0]
-            raise GraphError(
-                f"from_edges got the {kind.__name__} of {package}; expected columns, from_edges(source, target). Use "
-                f"Graph.{advice}"
-            )
 
 
 def choose_columns(

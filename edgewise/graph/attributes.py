@@ -11,10 +11,8 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import csr
-from edgewise.graph.gpu_rows import gpu_column, lies_on_gpu
 from edgewise.graph.weights import as_numbers
 from edgewise.kernels.cpu.launch import sealed
-from edgewise.kernels.door import cuda_door
 from edgewise.memory import Step, held
 from edgewise.text import shown
 
@@ -41,8 +39,6 @@ def as_attributes(given: Any, num_edges: int) -> dict[str, np.ndarray]:
     attributes = {}
     for name, column in given.items():
         check_name(name)
-        if lies_on_gpu(column):
-            column = cuda_door().host_copy(gpu_column(column, name))
         values = as_numbers(column, f"the edge attribute {shown(name)}", DTYPES)
         if len(values) != num_edges:
             raise GraphError(

@@ -6,25 +6,27 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgewise.convert.edges import refuse_foreign
 from edgewise.errors import GraphError
 from edgewise.graph import csr, gpu_rows
 from edgewise.graph.attributes import as_attributes, check_both_directions
 from edgewise.graph.checks import (
     as_count,
-    as_rows,
     check_choice,
     check_flags,
     check_lengths,
     check_symmetric,
+    refuse_one_column,
 )
 from edgewise.graph.conversions import Conversions
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.file_save import save_graph
+from edgewise.graph.foreign_arrays import lies_on_gpu
 from edgewise.graph.given_ids import given_ids, ids_in_order, number_among
-from edgewise.graph.gpu_rows import gpu_column, lies_on_gpu
+from edgewise.graph.gpu_rows import gpu_column
 from edgewise.graph.id_columns import as_id_column
 from edgewise.graph.ids import Ids, is_sequence
+from edgewise.graph.making import stored
+from edgewise.graph.matrices import Matrices
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
@@ -36,13 +38,12 @@ ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
 
 
-class Graph(Conversions):
+class Graph(Conversions, Matrices):
     """A directed or undirected graph that does not change once it is made.
 
-    Made by `from_edges`, `from_csr`, `from_scipy`, `from_pandas`, `from_polars`, `from_arrow`, `from_networkx`,
-    `from_igraph`, `edgewise.read`, or `edgewise.load`. Inside, vertices have the
-    indices 0..n-1; `vertices` gives the user's id of each. An undirected graph stores two arcs for each edge, and one
-    for a self-loop. All arrays are read-only.
+    Made by `from_edges` and the other functions ``from_...``, by `edgewise.read`, or by `edgewise.load`. Inside,
+    vertices have the indices 0..n-1; `vertices` gives the user's id of each. An undirected graph stores two arcs for
+    each edge, and one for a self-loop. All arrays are read-only.
 
     Attributes:
         num_vertices: number of vertices.
@@ -130,17 +131,13 @@ class Graph(Conversions):
         Warns:
             GraphWarning: an integer and text of the same digits are both ids.
         """
-        for column in (source, target):
-            refuse_foreign(column)
-        if target is None:
-            raise GraphError(
-                "from_edges got one column; expected two, the source and the target of each edge"
-            )
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         check_choice("self_loops", self_loops, SelfLoops)
         check_flags(GraphError, directed=directed, number_edges=number_edges)
         count = as_count(num_vertices)
         known = given_ids(vertices, count)
+        if target is None:
+            refuse_one_column(source)
         if lies_on_gpu(source) or lies_on_gpu(target):
             number_edges = number_edges or bool(edge_attributes)
             columns = (gpu_column(source, "source"), gpu_column(target, "target"))
@@ -234,6 +231,9 @@ class Graph(Conversions):
     ) -> "Graph":
         """Make a graph from compressed sparse rows; arrays of the right dtype are shared: they must not change then.
 
+        Arrays may be those of any library that has the array interface or DLPack. If `targets` lie on a GPU, so does
+        the graph, as in `from_edges`.
+
         Args:
             offsets: integers, shape (n + 1,), from 0 to m, never falling.
             targets: indices 0..n-1, shape (m,).
@@ -247,41 +247,18 @@ class Graph(Conversions):
             GraphError: arrays that are not such rows; ``directed=False`` and rows that are not symmetric.
         """
         check_flags(GraphError, directed=directed)
-        rows = as_rows(offsets, targets, None if weights is None else as_weights(weights))
-        n = len(rows.offsets) - 1
+        rows = gpu_rows.given_rows(offsets, targets, weights)
+        n, num_arcs = len(stored(rows).offsets) - 1, len(stored(rows).targets)
         ids = Ids(n) if vertices is None else ids_in_order(vertices, n)
-        attributes, loops = as_attributes(edge_attributes, len(rows.targets)), 0
+        attributes, loops = as_attributes(edge_attributes, num_arcs), 0
         if not directed:
-            check_symmetric(rows)
-            check_both_directions(attributes, rows)
+            on_host = csr.Rows(rows.offsets, rows.targets, rows.weights)
+            check_symmetric(on_host)
+            check_both_directions(attributes, on_host)
             loops = int(np.count_nonzero(csr.row_of_arcs(rows.offsets) == rows.targets))
-        graph = cls(rows, ids, bool(directed), loops)
+        graph = cls(rows, ids, bool(directed), loops, num_arcs)
         graph._attributes = attributes
         return graph
-
-    @classmethod
-    def from_scipy(cls, matrix: Any, directed: bool = True, vertices: Any = None) -> "Graph":
-        """Make a graph from a SciPy sparse matrix or array, as `from_csr`: entry (i, j) is the arc from i to j.
-
-        Args:
-            matrix: square, any sparse format; stored zeros are edges of weight 0, entries listed twice are
-                summed as SciPy defines them. Boolean matrices make graphs without weights.
-            directed: False for a symmetric matrix.
-            vertices: as in `from_csr`.
-
-        Raises:
-            GraphError: not square, not sparse, not symmetric with ``directed=False``, or a dtype that weights cannot
-                have.
-        """
-        if not hasattr(matrix, "tocsr"):
-            raise GraphError(
-                f"from_scipy got {type(matrix).__name__}; expected a scipy.sparse matrix or array"
-            )
-        rows = matrix.tocsr()
-        if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
-            raise GraphError(f"the matrix has shape {rows.shape}; expected a square one")
-        weights = None if rows.dtype == np.bool_ else rows.data
-        return cls.from_csr(rows.indptr, rows.indices, weights, directed, vertices)
 
     def as_directed(self) -> "Graph":
         """A directed graph of these arcs: two for each edge of an undirected graph. Arrays are shared."""
@@ -294,14 +271,6 @@ class Graph(Conversions):
     def _with_weights(self, weights: np.ndarray) -> "Graph":
         """A directed graph of these arcs with other weights. All other arrays are shared."""
         return Graph(csr.Rows(self.offsets, self.targets, weights), self._ids, True, 0)
-
-    def to_scipy(self) -> Any:
-        """The arcs as a new `scipy.sparse.csr_array` of the weights, or of ones; parallel arcs stay apart."""
-        import scipy.sparse
-
-        data = np.ones(self.num_arcs) if self.weights is None else self.weights.copy()
-        shape = (self.num_vertices, self.num_vertices)
-        return scipy.sparse.csr_array((data, self.targets.copy(), self.offsets.copy()), shape=shape)
 
     def __len__(self) -> int:
         """The number of vertices."""

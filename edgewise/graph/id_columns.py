@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from edgewise.errors import GraphError
+from edgewise.graph.foreign_arrays import as_numpy
 from edgewise.graph.ids import check_not_masked, objects
 from edgewise.numeric import is_integer_type
 from edgewise.text import shown
@@ -42,7 +43,7 @@ def as_id_column(column: Any, name: str, *, plain: bool = False) -> np.ndarray:
     """
     check_not_masked(column, name)
     # np.asarray would turn [1, "a"] into strings, 2**64 into a float, and tuples into an array of two dimensions.
-    array = objects(column) if isinstance(column, _SEQUENCES) else np.asarray(column)
+    array = objects(column) if isinstance(column, _SEQUENCES) else as_numpy(column)
     if array.ndim != 1:
         advice = ". For pairs as ids, give a list of tuples" if array.ndim == 2 else ""
         raise GraphError(
@@ -99,6 +100,8 @@ def _from_objects(values: list[Any], name: str, plain: bool) -> np.ndarray:
         raise GraphError(f"{name} holds ids of type {names}; {_PLAIN}, and no missing or mixed values")
     else:
         values = _hashed(values, name)
+        if set(map(type, values)) == {int}:  # they were scalars of another library
+            return _from_objects(values, name, plain)
     return objects(values)
 
 
@@ -117,6 +120,8 @@ def _hashed(values: list[Any], name: str) -> list[Any]:
             )
         try:
             hash(key)
+            if hasattr(key, "__dlpack__"):  # tensors of PyTorch hash by what they are, not by what they hold
+                raise TypeError
         except Exception:
             raise GraphError(
                 f"{name}[{row}] is {shown(key)}; ids of type {type(key).__name__} cannot be hashed. Expected integers, "
@@ -134,13 +139,17 @@ def _has_nan(key: Any) -> bool:
 
 
 def as_python(value: Any) -> Any:
-    """A scalar of NumPy, and each in a tuple, as a Python value, if there is an equal one."""
+    """A scalar of NumPy or of another library of arrays, and each in a tuple, as an equal Python value, if there is
+    one."""
     if type(value) is tuple:
         parts = tuple(map(as_python, value))
         return value if all(map(operator.is_, parts, value)) else parts
     if isinstance(value, _DATES):
         return _as_date(value)
-    return value.item() if isinstance(value, np.generic) else value
+    zero_dimensional = hasattr(value, "__dlpack__") and getattr(value, "ndim", 1) == 0
+    if isinstance(value, np.generic) or (zero_dimensional and type(value).__name__ not in _MISSING):
+        return value.item()
+    return value
 
 
 def _as_date(value: Any) -> Any:

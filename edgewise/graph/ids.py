@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
+from edgewise.graph.foreign_arrays import as_numpy
 from edgewise.memory import Step, held, in_turn
 from edgewise.text import shown
 
@@ -31,18 +32,22 @@ def as_array(values: Any, name: str, error: type[EdgewiseError] = GraphError, ar
     this error."""
     check_not_masked(values, name, error)
     try:
-        return arrays.asarray(values)
+        return as_numpy(values) if arrays is np else arrays.asarray(values)
     except (ValueError, TypeError, OverflowError):
         raise error(f"{name} is {shown(values)}; expected numbers in one dimension") from None
 
 
 def is_sequence(ids: Any) -> bool:
     """Whether these are several ids, not one."""
-    return (
-        isinstance(ids, list | tuple | range)
-        or (isinstance(ids, np.ndarray) and ids.ndim > 0)
-        or _is_series(ids)
+    return isinstance(ids, list | tuple | range) or _is_series(ids) or _is_array(ids)
+
+
+def _is_array(ids: Any) -> bool:
+    """Whether this is an array of any library that has a dimension."""
+    known = (
+        isinstance(ids, np.ndarray) or hasattr(ids, "__dlpack__") or hasattr(ids, "__cuda_array_interface__")
     )
+    return known and bool(getattr(ids, "ndim", 1))
 
 
 def _is_series(ids: Any) -> bool:
@@ -138,15 +143,15 @@ class Ids:
         """The index of each id of a sequence, int64. Raises GraphError for the first that no vertex has."""
         if _is_series(ids):
             ids = ids.to_numpy()
-        if isinstance(ids, np.ndarray):
+        elif _is_array(ids):
             check_not_masked(ids, "the array of vertices")
-            if ids.ndim != 1:
-                advice = "Flatten it with .ravel()" if self.are_plain else "Give tuples as a list of them"
-                raise GraphError(
-                    f"the array of vertices has shape {ids.shape}; expected one dimension, an id for each vertex. "
-                    f"{advice}"
-                )
-            ids = np.asarray(ids)
+            ids = as_numpy(ids)
+        if isinstance(ids, np.ndarray) and ids.ndim != 1:
+            advice = "Flatten it with .ravel()" if self.are_plain else "Give tuples as a list of them"
+            raise GraphError(
+                f"the array of vertices has shape {ids.shape}; expected one dimension, an id for each vertex. "
+                f"{advice}"
+            )
         if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and self.given is None:
             wrong = np.flatnonzero((ids < 0) | (ids >= self.num_vertices))
             if len(wrong):
@@ -157,7 +162,7 @@ class Ids:
     def looking_up(self, ids: Any) -> Step:
         """The memory that looking up an id, or a sequence of ids, takes: the ids, if they were not read yet, what is
         kept for later look-ups, and an array of indices."""
-        count = 1 if self.may_be_one(ids) else len(ids)
+        count = len(ids) if is_sequence(ids) else 1
         kept = 0
         if self._are_objects:
             kept = POSITION_BYTES * self.num_vertices * ("_position" not in vars(self))

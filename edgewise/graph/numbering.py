@@ -4,6 +4,7 @@ Integers beyond 64 bits, strings and ids of all other kinds go through a Python 
 """
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,7 @@ def number_vertices(
     """
     source, target = _of_one_dtype(source, target)
     if num_vertices is not None:
-        for column in (source, target):
-            _check_short(column, num_vertices)
+        _check_short(source, target, num_vertices)
         return source, target, Ids(num_vertices)
     if source.dtype == object:
         return _number_objects(source, target)
@@ -80,18 +80,19 @@ def _of_one_dtype(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, n
     return source.astype(np.int64, copy=False), target.astype(np.int64, copy=False)
 
 
-def _check_short(column: np.ndarray, num_vertices: int) -> None:
-    """Refuse ids that no number of vertices allows: all but integers of int64."""
-    if column.dtype == object:
-        for other in column.tolist():
-            if type(other) is not int:
-                kind = "strings" if isinstance(other, str) else f"such as {shown(other)}"
-                raise GraphError(f"num_vertices is given and the ids are {kind}; leave num_vertices out")
-    if column.dtype in (np.uint64, object):
-        raise GraphError(
-            f"the ids go up to {shown(int(column.max()))}; num_vertices={num_vertices} allows ids from 0 to "
-            f"{num_vertices - 1}. Leave num_vertices out for ids of any size"
-        )
+def _check_short(source: np.ndarray, target: np.ndarray, num_vertices: int) -> None:
+    """Refuse ids that no number of vertices allows: all but integers of int64. Both columns have one dtype."""
+    if source.dtype not in (np.uint64, object):
+        return
+    for other in chain(source.tolist(), target.tolist()):
+        if type(other) is not int:
+            kind = "strings" if isinstance(other, str) else f"such as {shown(other)}"
+            raise GraphError(f"num_vertices is given and the ids are {kind}; leave num_vertices out")
+    largest = max(int(column.max()) for column in (source, target))
+    raise GraphError(
+        f"the ids go up to {shown(largest)}; num_vertices={num_vertices} allows ids from 0 to {num_vertices - 1}. "
+        "Leave num_vertices out for ids of any size"
+    )
 
 
 def _number_objects(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ids]:
