@@ -3,6 +3,7 @@
 import datetime
 import sys
 
+import networkx as nx
 import numpy as np
 import pandas
 import polars
@@ -10,6 +11,7 @@ import pytest
 
 import edgewise as ew
 from edgewise.errors import GraphError, MissingDependencyError
+from examples.fastest_below_toll import FastestBelowToll
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -284,6 +286,23 @@ def test_packages_that_are_missing_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingDependencyError, match="pip install pandas"):
         graph.to_frame()
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_fastest_ways_below_a_toll_are_those_of_networkx(directed):
+    """The example with two edge attributes, on a table of roads with parallel ones."""
+    draw = np.random.default_rng(4)
+    ends = draw.integers(0, 40, (2, 160)).astype(str).astype(object)
+    minutes, toll = draw.integers(1, 60, 160).astype(float), draw.integers(0, 9, 160) * 0.5
+    roads = pandas.DataFrame({"from": ends[0], "to": ends[1], "minutes": minutes, "toll": toll})
+    graph = ew.Graph.from_pandas(roads, edge_attributes=["minutes", "toll"], directed=directed)
+    result = ew.run(FastestBelowToll(source="3", most=2.5), graph)
+    found = dict(zip(graph.vertices.tolist(), result.time.tolist(), strict=True))
+    kind = nx.MultiDiGraph if directed else nx.MultiGraph
+    cheap = nx.from_pandas_edgelist(roads[roads.toll <= 2.5], "from", "to", ["minutes"], kind)
+    expected = nx.single_source_dijkstra_path_length(cheap, "3", weight="minutes")
+    assert {vertex: time for vertex, time in found.items() if time < np.inf} == expected
+    assert len(expected) > 5
 
 
 def test_dates_are_ids():
