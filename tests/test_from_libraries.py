@@ -225,6 +225,11 @@ def test_graphs_of_our_own_come_back(directed):
     assert ew.Graph.from_edges([0, 1], [1, 0], directed=False).to_networkx().is_multigraph()
     empty = ew.Graph.from_edges([], [], num_vertices=2, directed=directed)
     assert list(empty.to_networkx()) == [0, 1] and empty.to_igraph().vcount() == 2
+    for back in (
+        ew.Graph.from_networkx(empty.to_networkx(), "length", edge_attributes=["toll"]),
+        ew.Graph.from_igraph(empty.to_igraph(), "length", edge_attributes=["toll"]),
+    ):
+        assert back.num_vertices == 2 and back.arc_attribute("toll").shape == (0,)
 
 
 def test_libraries_that_are_missing_are_named(monkeypatch):

@@ -50,7 +50,7 @@ def of_networkx(graph: Any, weight: Any, attributes: Any) -> Found:
         return f"the edge from {shown(source)} to {shown(target)}"
 
     known = list(dict.fromkeys(name for each in data for name in each))
-    found = _columns(where, values, at, known, weight, attributes)
+    found = _columns(where, len(data), values, at, known, weight, attributes)
     columns = np.ascontiguousarray(ends[0::2]), np.ascontiguousarray(ends[1::2])
     return Found(Edges(*columns, *found), vertices, len(vertices), graph.is_directed())
 
@@ -66,13 +66,14 @@ def of_igraph(graph: Any, weight: Any, attributes: Any) -> Found:
     def at(place: int) -> str:
         return f"edge {place}, from vertex {ends[place, 0]} to vertex {ends[place, 1]},"
 
-    found = _columns(where, graph.es.__getitem__, at, graph.es.attributes(), weight, attributes)
+    found = _columns(where, len(ends), graph.es.__getitem__, at, graph.es.attributes(), weight, attributes)
     columns = np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1])
     return Found(Edges(*columns, *found), vertices, graph.vcount(), graph.is_directed())
 
 
 def _columns(
     where: str,
+    count: int,
     values: Callable[[Any], list[Any]],
     at: Callable[[int], str],
     known: list[Any],
@@ -83,6 +84,7 @@ def _columns(
 
     Args:
         where: for messages.
+        count: of the edges; if there are none, none lacks a value.
         values: gives the values of a name, None where an edge has none.
         at: names an edge in a message.
         known: all names that edges have.
@@ -92,6 +94,8 @@ def _columns(
     if attributes is True:
         attributes = [name for name in known if name != weight]
     names = names_of(where, attributes)
+    if count == 0:
+        return None, {name: np.empty(0) for name in names}
     for name in [*names, *([] if weight in (None, WEIGHT) else [weight])]:
         if name not in known:
             have = f"they have {listed(map(str, known))}" if known else "they have none"
