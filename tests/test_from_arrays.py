@@ -1,7 +1,9 @@
 """Graphs from the arrays of other libraries, and back: shared where they can be, and never misread."""
 
 import contextlib
+import re
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 
 import networkx as nx
@@ -436,3 +438,10 @@ def test_what_is_told_works():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_same(ew.Graph.from_edges(*expected.to_edge_index(), expected.weights), expected)
+
+
+def test_the_page_about_arrays_runs():
+    page = (Path(__file__).resolve().parent.parent / "docs" / "arrays.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 4
+    exec("\n".join(blocks), {})
