@@ -267,6 +267,15 @@ def test_there_and_back(directed):
     )
 
 
+def test_a_matrix_on_a_gpu_makes_a_graph_there(numpy_for_cupy):
+    matrix = sparse()
+    arrays = {name: on_gpu(getattr(matrix, name)) for name in ("indptr", "indices", "data")}
+    there = SimpleNamespace(**arrays, shape=matrix.shape, ndim=2, dtype=matrix.dtype, tocsr=lambda: there)
+    graph = ew.Graph.from_scipy(there)
+    assert graph.built_on_gpu and np.shares_memory(graph.stored.weights, matrix.data)
+    assert_same(graph, ew.Graph.from_scipy(matrix))
+
+
 def test_what_values_of_a_matrix_mean():
     pattern = sparse(dtype=bool)
     assert (
@@ -427,6 +436,11 @@ def test_edges_that_are_no_edge_index(edge_index, options, message):
 def test_one_argument_is_told_what_takes_it(given, message):
     with pytest.raises(GraphError, match=message):
         ew.Graph.from_edges(given)
+
+
+def test_names_of_columns_are_no_columns():
+    with pytest.raises(GraphError, match=r"Use Graph\.from_pandas$"):
+        ew.Graph.from_edges(pd.DataFrame({"a": [0], "b": [1]}), "a", "b")
 
 
 def test_what_is_told_works():

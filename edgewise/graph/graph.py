@@ -125,7 +125,7 @@ class Graph(Matrices):
         check_flags(GraphError, directed=directed, number_edges=number_edges)
         count = as_count(num_vertices)
         known = given_ids(vertices, count)
-        if target is None:
+        if target is None or isinstance(target, str):
             refuse_one_column(source)
         if lies_on_gpu(source) or lies_on_gpu(target):
             columns = (gpu_column(source, "source"), gpu_column(target, "target"))
