@@ -38,7 +38,7 @@ SelfLoops = Literal["keep", "drop"]
 class Graph(Matrices):
     """A directed or undirected graph that does not change once it is made.
 
-    Made by `from_edges`, `from_csr`, `from_scipy`, `from_edge_index`, `edgewise.read`, or `edgewise.load`. Inside,
+    Made by `from_edges` and the other functions ``from_...``, by `edgewise.read`, or by `edgewise.load`. Inside,
     vertices have the indices 0..n-1; `vertices` gives the user's id of each. An undirected graph stores two arcs for
     each edge, and one for a self-loop. All arrays are read-only.
 
