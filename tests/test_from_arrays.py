@@ -1,7 +1,9 @@
 """Graphs from the arrays of other libraries, and back: shared where they can be, and never misread."""
 
 import contextlib
+import re
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 
 import networkx as nx
@@ -265,6 +267,15 @@ def test_there_and_back(directed):
     )
 
 
+def test_a_matrix_on_a_gpu_makes_a_graph_there(numpy_for_cupy):
+    matrix = sparse()
+    arrays = {name: on_gpu(getattr(matrix, name)) for name in ("indptr", "indices", "data")}
+    there = SimpleNamespace(**arrays, shape=matrix.shape, ndim=2, dtype=matrix.dtype, tocsr=lambda: there)
+    graph = ew.Graph.from_scipy(there)
+    assert graph.built_on_gpu and np.shares_memory(graph.stored.weights, matrix.data)
+    assert_same(graph, ew.Graph.from_scipy(matrix))
+
+
 def test_what_values_of_a_matrix_mean():
     pattern = sparse(dtype=bool)
     assert (
@@ -427,6 +438,11 @@ def test_one_argument_is_told_what_takes_it(given, message):
         ew.Graph.from_edges(given)
 
 
+def test_names_of_columns_are_no_columns():
+    with pytest.raises(GraphError, match=r"Use Graph\.from_pandas$"):
+        ew.Graph.from_edges(pd.DataFrame({"a": [0], "b": [1]}), "a", "b")
+
+
 def test_what_is_told_works():
     pairs = [(0, 1, 5), (1, 2, 7)]
     expected = ew.Graph.from_edges([0, 1], [1, 2], [5, 7])
@@ -436,3 +452,10 @@ def test_what_is_told_works():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert_same(ew.Graph.from_edges(*expected.to_edge_index(), expected.weights), expected)
+
+
+def test_the_page_about_arrays_runs():
+    page = (Path(__file__).resolve().parent.parent / "docs" / "arrays.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 4
+    exec("\n".join(blocks), {})

@@ -141,6 +141,16 @@ def test_programs_take_and_give_them():
         assert result.top(2)["vertex"].tolist() == every[:2], "ids without an order stay in theirs"
 
 
+@pytest.mark.parametrize("make", [ew.approx.coalesce, ew.approx.normalize_degrees, ew.approx.form_clusters])
+def test_approximate_graphs_keep_them(make):
+    source, target = zip(*nx.grid_graph((6, 5)).edges, strict=True)
+    graph = ew.Graph.from_edges(source, target, directed=False)
+    made = make(graph)
+    assert (
+        set(made.graph) == set(graph) and ew.bfs(made.graph, (0, 0)).level[made.graph.index_of((0, 0))] == 0
+    )
+
+
 def test_a_tuple_is_one_vertex_if_the_graph_has_it():
     graph = ew.Graph.from_edges([0, (0, 1)], [1, (1, 0)])
     assert graph.vertices.tolist() == [0, 1, (0, 1), (1, 0)]
@@ -160,6 +170,9 @@ def test_a_tuple_is_one_vertex_if_the_graph_has_it():
     for several in ([0], np.array([0])):
         with pytest.raises(GraphError, match="expected the id of one vertex"):
             graph.neighbors(several)
+    for roots, levels in ((0, 1), [-1, -1, 0, 1]), ([0, 1], [0, 0, -1, -1]):
+        in_layers = ew.bfs(graph, roots, schedule=ew.Schedule(layout=ew.Layered(roots)))
+        assert in_layers.level.tolist() == levels and in_layers.supersteps == 0, "read from the layers"
     sets = ew.Graph.from_edges([frozenset([1])], [frozenset([2])])
     assert ew.betweenness(sources=frozenset([1]), graph=sets).verify(sets)
     with pytest.raises(ParameterError, match="there are none"):
@@ -213,7 +226,9 @@ def test_arrays_of_bytes_and_dates():
         graph = ew.Graph.from_edges(times, times[::-1])
         assert graph.vertices.tolist() == times.astype("M8[us]").tolist()
         assert graph.index_of(times).tolist() == graph.index_of(pd.Series(times)).tolist() == [0, 1]
-    with pytest.raises(GraphError, match=r"source\[1\] is .*001, which Python's dates and times do not hold"):
+    with pytest.raises(
+        GraphError, match=r"source\[1\] is .*001'\), which Python's dates and times do not hold"
+    ):
         ew.Graph.from_edges(np.array([0, 1], "M8[ns]"), [1, 2])
     assert ew.Graph.from_edges(pl.Series(days), pl.Series(days)).vertices.tolist() == days.tolist()
 
@@ -291,6 +306,23 @@ class Unusual:
 
     def __hash__(self):
         raise RuntimeError("no hash")
+
+
+class Incomparable:
+    """A key that hashes like others, and cannot be compared with them."""
+
+    def __hash__(self):
+        return 1
+
+    def __eq__(self, other):
+        raise RuntimeError("no comparison")
+
+
+def test_keys_that_cannot_be_compared_are_refused():
+    with pytest.raises(
+        GraphError, match="target holds ids that cannot be compared; expected integers, strings, or"
+    ):
+        ew.Graph.from_edges(["a", "b"], [Incomparable(), Incomparable()])
 
 
 @pytest.mark.parametrize("key", [[1], {1}, {}, np.array([1]), Unusual()], ids=str)

@@ -21,14 +21,16 @@ def ids_in_order(vertices: Any, num_vertices: int | None = None) -> Ids:
     if num_vertices not in (None, n):
         raise GraphError(f"vertices has {n:,} ids; offsets are for {num_vertices:,} vertices")
     if column.dtype == object:
-        _check_distinct(column.tolist())
-        kinds = set(map(type, column.tolist()))
+        listed = column.tolist()
+        if len(set(listed)) < n:
+            _refuse_double(listed)
+        kinds = set(map(type, listed))
         return Ids(n, column) if kinds in ({str}, {int}) else AnyIds(n, column)
     if np.array_equal(column, np.arange(n)):
         return Ids(n)
     in_order = np.sort(column)
     if (in_order[1:] == in_order[:-1]).any():
-        _check_distinct(column.tolist())
+        _refuse_double(column.tolist())
     return Ids(n, column.astype(np.int64) if column.dtype == np.int32 else column)
 
 
@@ -41,8 +43,8 @@ def given_ids(vertices: Any, num_vertices: int | None) -> Ids | None:
     return ids_in_order(vertices)
 
 
-def _check_distinct(ids: list[Any]) -> None:
-    """Refuse an id that stands there twice."""
+def _refuse_double(ids: list[Any]) -> None:
+    """Refuse the first id that stands there twice."""
     first: dict[Any, int] = {}
     for row, each in enumerate(ids):
         before = first.setdefault(each, row)

@@ -136,7 +136,7 @@ class Graph(Conversions, Matrices):
         check_flags(GraphError, directed=directed, number_edges=number_edges)
         count = as_count(num_vertices)
         known = given_ids(vertices, count)
-        if target is None:
+        if target is None or isinstance(target, str):
             refuse_one_column(source)
         if lies_on_gpu(source) or lies_on_gpu(target):
             number_edges = number_edges or bool(edge_attributes)

@@ -18,6 +18,7 @@ from edgewise.numeric import is_integer_type
 from edgewise.text import shown
 
 _PLAIN = "expected integers, or strings"
+_KEYS = "expected integers, strings, or other keys of dictionaries, such as tuples of these"
 _SEQUENCES = list | tuple | Mapping | MappingView
 _DATES = np.datetime64 | np.timedelta64
 #: The classes of values that stand for a missing one in pandas and NumPy: they are known by name without an import.
@@ -107,27 +108,34 @@ def _from_objects(values: list[Any], name: str, plain: bool) -> np.ndarray:
 
 def _hashed(values: list[Any], name: str) -> list[Any]:
     """Values of any kinds as keys of a dictionary; those that cannot be are refused with their row."""
-    keys = list(map(as_python, values))
-    for row, key in enumerate(keys):
-        if key is None or type(key).__name__ in _MISSING or _has_nan(key):
-            raise GraphError(
-                f"{name}[{row}] is {shown(key)}: a value is missing. Expected an id in each place; drop such rows first"
-            )
-        if isinstance(key, _DATES):
-            raise GraphError(
-                f"{name}[{row}] is {key}, which Python's dates and times do not hold exactly; convert the ids with "
-                ".astype(str)"
-            )
-        try:
-            hash(key)
-            if hasattr(key, "__dlpack__"):  # tensors of PyTorch hash by what they are, not by what they hold
-                raise TypeError
-        except Exception:
-            raise GraphError(
-                f"{name}[{row}] is {shown(key)}; ids of type {type(key).__name__} cannot be hashed. Expected integers, "
-                "strings, or other keys of dictionaries, such as tuples of these"
-            ) from None
-    return keys
+    keys: dict[Any, Any] | None
+    try:
+        keys = {value: as_python(value) for value in dict.fromkeys(values)}  # equal ones are looked at once
+    except Exception:  # one cannot be hashed: its class decides what is raised
+        keys = None
+    if keys is None or any(map(_problem, keys.values())):
+        for row, value in enumerate(values):
+            problem = _problem(as_python(value))
+            if problem:
+                raise GraphError(f"{name}[{row}] is {shown(value)}{problem}")
+    if keys is None:
+        raise GraphError(f"{name} holds ids that cannot be compared; {_KEYS}")
+    return values if all(map(operator.is_, keys, keys.values())) else [keys[value] for value in values]
+
+
+def _problem(key: Any) -> str:
+    """Why a value is no id, or no text."""
+    if key is None or type(key).__name__ in _MISSING or _has_nan(key):
+        return ": a value is missing. Expected an id in each place; drop such rows first"
+    if isinstance(key, _DATES):
+        return ", which Python's dates and times do not hold exactly; convert the ids with .astype(str)"
+    try:
+        hash(key)
+    except Exception:
+        hashed = False
+    else:  # tensors of PyTorch hash by what they are, not by what they hold
+        hashed = not hasattr(key, "__dlpack__")
+    return "" if hashed else f"; ids of type {type(key).__name__} cannot be hashed. {_KEYS.capitalize()}"
 
 
 def _has_nan(key: Any) -> bool:
