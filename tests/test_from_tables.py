@@ -268,6 +268,18 @@ def test_edges_of_graphs_without_any():
         assert list(graph.edges()) == [] and graph.to_pandas().shape == (0, 2)
 
 
+def test_ids_that_tables_have_no_type_for():
+    pairs = ew.Graph.from_edges([(0, 1), (0, 2)], [(0, 2), (0, 1)])
+    assert pairs.to_pandas()["source"].tolist() == pairs.to_polars()["source"].to_list() == [(0, 1), (0, 2)]
+    with pytest.raises(GraphError, match=r"no column of these ids, of type tuple: .* use to_pandas\(\)"):
+        pairs.to_arrow()
+    mixed = ew.Graph.from_edges(["a", 1], [1, "a"])
+    assert mixed.to_pandas()["target"].tolist() == [1, "a"]
+    for make in (mixed.to_arrow, mixed.to_polars):
+        with pytest.raises(GraphError, match="no column of these ids, of type int, str"):
+            make()
+
+
 def test_packages_that_are_missing_are_named(monkeypatch):
     graph = ew.Graph.from_edges([0], [1])
     for package, make in (

@@ -163,7 +163,14 @@ def arrow_of(columns: dict[str, np.ndarray]) -> Any:
         import pyarrow
     except ImportError:
         raise missing("pyarrow") from None
-    return _made("pyarrow", pyarrow.table, columns)
+
+    def table(columns: dict[str, np.ndarray]) -> Any:
+        made = pyarrow.table(columns)
+        if any(map(pyarrow.types.is_list, made.schema.types)):
+            raise TypeError("tuples would become lists")
+        return made
+
+    return _made("pyarrow", table, columns)
 
 
 def _made(library: str, make: Callable[[Any], Any], columns: dict[str, np.ndarray]) -> Any:
