@@ -362,6 +362,6 @@ def make_frame(data: dict[str, np.ndarray]) -> Any:
 
 
 def _for_polars(values: np.ndarray, polars: Any) -> Any:
-    """A column for a data frame: of objects if they are of several kinds, for which polars would take the first one's."""
+    """A column for a data frame: of objects if they are of several kinds, where polars would take that of the first."""
     mixed = values.dtype == object and len(set(map(type, values.tolist())) - {type(None)}) > 1
     return polars.Series(values.tolist(), dtype=polars.Object) if mixed else values
