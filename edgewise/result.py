@@ -351,9 +351,7 @@ def make_frame(data: dict[str, np.ndarray]) -> Any:
     except ImportError:
         pass
     else:
-        mixed = [name for name, values in data.items() if _are_of_several_kinds(values)]
-        objects = {name: polars.Series(data[name].tolist(), dtype=polars.Object) for name in mixed}
-        return polars.DataFrame({**data, **objects})
+        return polars.DataFrame({name: _for_polars(values, polars) for name, values in data.items()})
     try:
         import pandas
     except ImportError:
@@ -363,6 +361,7 @@ def make_frame(data: dict[str, np.ndarray]) -> Any:
     return pandas.DataFrame(data)
 
 
-def _are_of_several_kinds(values: np.ndarray) -> bool:
-    """Whether objects of several classes are in a column, beside None: a data frame would take one for all."""
-    return values.dtype == object and len(set(map(type, values.tolist())) - {type(None)}) > 1
+def _for_polars(values: np.ndarray, polars: Any) -> Any:
+    """A column for a data frame: of objects if they are of several kinds, where polars would take that of the first."""
+    mixed = values.dtype == object and len(set(map(type, values.tolist())) - {type(None)}) > 1
+    return polars.Series(values.tolist(), dtype=polars.Object) if mixed else values
