@@ -14,6 +14,7 @@ import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
+from edgewise.io.pipes import open_bytes
 from edgewise.io.streams import bzip2_file, xz_file
 
 #: The first bytes of compressed files, and the modules that read them.
@@ -145,7 +146,7 @@ class TextFile:
     def _open_packed(self) -> IO[bytes]:
         """The file, still compressed."""
         try:
-            return open(self.path, "rb")
+            return open_bytes(self.path)
         except IsADirectoryError:
             raise ParseError(f"{self.path} is a folder; expected a file") from None
         except FileNotFoundError:

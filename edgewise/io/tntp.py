@@ -7,6 +7,7 @@ that starts with ~ names the columns, and links end with a semicolon.
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from edgewise.errors import ParseError
 from edgewise.io.fields import is_integer, is_number, usual_ends
@@ -14,8 +15,8 @@ from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import Sizes, plan_sized, sizes_of
-from edgewise.io.source import TextFile
-from edgewise.io.table import is_data
+from edgewise.io.source import BLANKS, TextFile
+from edgewise.io.table import is_data, split_line
 from edgewise.text import listed, shortened, shown
 
 _COMMENTS = "~"
@@ -84,8 +85,8 @@ def _read_head(file: TextFile) -> tuple[Sizes, list[str], list[str]]:
             called = _names_in(line)
             names = called if _ends_of(called) else names
         elif is_data(line, _COMMENTS):
-            fields = line.split(maxsplit=_MOST_COLUMNS)
-            words = [word for word in re.split(r"[\s;]+", line) if word]
+            fields = list(islice(split_line(line, None), _MOST_COLUMNS))
+            words = [word for word in re.split(rf"[{BLANKS};]+", line) if word]
             names = names or list(_COLUMNS[: len(words)])
             expected = len(names) + (fields[-1:] == [";"])
             is_link = 2 <= len(words) == len(names) and len(fields) == expected

@@ -92,7 +92,7 @@ def read_tntp(data: bytes, weighted: bool | None = None, weight_column: str = "l
         elif line.strip(BLANKS):
             rows.append(words_of(line))
     refuse_unless(len(rows) == entries)
-    words = [word for word in re.split(r"[\s;]+", " ".join(rows[0])) if word] if rows else []
+    words = [word for word in re.split("[ \t;]+", " ".join(rows[0])) if word] if rows else []
     refuse_unless(words or not rows)
     names = names or list(_LINK[: len(words) or None])
     source, target = _ends(names) or (0, 1)
