@@ -174,7 +174,7 @@ def test_devices_and_sockets(tmp_path: Path) -> None:
             read(f"/dev/{name}")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(tmp_path / "socket"))
-        with pytest.raises(ParseError, match="cannot read .*socket: No such device"):
+        with pytest.raises(ParseError, match=r"cannot read .*socket: No such device"):
             read(tmp_path / "socket")
 
 
@@ -190,7 +190,7 @@ def test_a_pipe_to_which_nobody_writes(tmp_path: Path, monkeypatch: pytest.Monke
     os.mkfifo(tmp_path / "pipe")
     before = os.listdir("/proc/self/fd")
     with pytest.raises(
-        ParseError, match="is a pipe that no process has opened .*for 0.1 seconds; start that"
+        ParseError, match=r"is a pipe that no process has opened .*for 0\.1 seconds; start that"
     ):
         read(tmp_path / "pipe")
     assert len(os.listdir("/proc/self/fd")) <= len(before)

@@ -42,6 +42,6 @@ def open_bytes(path: Path) -> IO[bytes]:
 def _open(path: Path, opened: "Future[IO[bytes]]") -> None:
     """Open a pipe; this ends when a process writes to it."""
     try:
-        opened.set_result(open(path, "rb"))
+        opened.set_result(open(path, "rb"))  # noqa: SIM115 (closed by whom it is for)
     except OSError as error:
         opened.set_exception(error)
