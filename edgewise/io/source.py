@@ -15,7 +15,7 @@ import numpy as np
 from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
 from edgewise.io.pipes import open_bytes
-from edgewise.io.streams import bzip2_file, xz_file
+from edgewise.io.streams import open_bzip2, open_xz
 
 #: The first bytes of compressed files, and the modules that read them.
 _COMPRESSED: dict[bytes, tuple[str, Any]] = {
@@ -137,8 +137,7 @@ class TextFile:
             raise ParseError(f"cannot read {self.path}: {error.strerror or error}") from None
         for magic, (name, module) in _COMPRESSED.items():
             if start.startswith(magic) and name in ("bzip2", "xz"):
-                streams = bzip2_file(file) if name == "bzip2" else xz_file(file, self.budget)
-                return io.BufferedReader(streams, _BLOCK)
+                return (open_bzip2 if name == "bzip2" else open_xz)(file, self.budget)
             if start.startswith(magic):
                 return self._decompressor(name, module).open(file, "rb")
         return file

@@ -12,7 +12,8 @@ from typing import IO, Any
 
 from edgewise.io.budget import Budget
 
-_BLOCK = 2**18
+#: Bytes that are read at a time, and unpacked at a time.
+_BLOCK, _BUFFER = 2**18, 2**20
 
 
 class StreamFile(io.RawIOBase):
@@ -65,14 +66,14 @@ class StreamFile(io.RawIOBase):
         super().close()
 
 
-def bzip2_file(packed: IO[bytes]) -> StreamFile:
-    """The content of a file of bzip2 streams."""
-    return StreamFile(packed, bz2.BZ2Decompressor)
+def open_bzip2(packed: IO[bytes], budget: Budget) -> IO[bytes]:
+    """A file of bzip2 streams, which take little memory, as a stream of unpacked bytes."""
+    return io.BufferedReader(StreamFile(packed, bz2.BZ2Decompressor), _BUFFER)
 
 
-def xz_file(packed: IO[bytes], budget: Budget) -> StreamFile:
-    """The content of a file of xz streams, unpacked within a budget."""
-    return StreamFile(packed, lambda: _XzStream(budget))
+def open_xz(packed: IO[bytes], budget: Budget) -> IO[bytes]:
+    """A file of xz streams as a stream of unpacked bytes."""
+    return io.BufferedReader(StreamFile(packed, lambda: _XzStream(budget)), _BUFFER)
 
 
 class _XzStream:
