@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import IO, Any, TextIO, cast
 
 try:
     import fcntl
@@ -161,3 +161,8 @@ def open_text(path: Path, mode: str, compressed: bool) -> TextIO:
     if compressed:
         return cast(TextIO, gzip.open(path, mode, compresslevel=3, encoding="utf-8", newline=""))
     return cast(TextIO, open(path, mode, encoding="utf-8", newline=""))
+
+
+def open_bytes(path: Path, compressed: bool) -> IO[bytes]:
+    """A file of bytes to be written."""
+    return cast(IO[bytes], gzip.open(path, "wb", compresslevel=3)) if compressed else open(path, "wb")

@@ -16,7 +16,8 @@ from edgewise.io.delimited import DELIMITED
 from edgewise.io.dimacs import DIMACS
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.foreign import refuse_foreign
-from edgewise.io.formats import Format, Plan
+from edgewise.io.formats import Format, GraphFormat, Plan
+from edgewise.io.graph_formats import by_looks, by_name, names
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.reading import read_planned
@@ -113,8 +114,13 @@ def read(
     if is_own(Path(os.fsdecode(path)), format):
         return _load(path, options)
     budget = Budget.of(Path(os.fsdecode(path)), as_bytes("memory_limit", memory_limit))
+    known = graph_format(budget.path, format)
     with budget.kept():
-        graph, mirrored = read_planned(*plan_file(budget, format, options))
+        if known is None:
+            graph, mirrored = read_planned(*plan_file(budget, format, options))
+        else:
+            _check_options(budget.path, known, options)
+            graph, mirrored = known.read(budget, options)
     if mirrored:
         warn(_listed_twice(path, mirrored, options), GraphWarning)
     return graph
@@ -149,10 +155,20 @@ def plan_file(budget: Budget, name: Any, options: ReadOptions) -> tuple[TextFile
     """Find the format of a file, and how to read it."""
     file = TextFile(budget.path, budget)
     chosen = _by_name(name) if name is not None else _by_looks(file)
+    _check_options(file.path, chosen, options)
+    return file, chosen.plan(file, options)
+
+
+def graph_format(path: Path, name: Any = None) -> GraphFormat | None:
+    """The format of a file that is not one of lines of edges, by the name of the format, the suffix or the content."""
+    return by_looks(path) if name is None else by_name(name)
+
+
+def _check_options(path: Path, chosen: Format | GraphFormat, options: ReadOptions) -> None:
+    """Refuse options that a format does not have."""
     useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
     if useless:
-        raise ParseError(f"{file.path} is read as {chosen.name}, which has no option {', '.join(useless)}")
-    return file, chosen.plan(file, options)
+        raise ParseError(f"{path} is read as {chosen.name}, which has no option {', '.join(useless)}")
 
 
 def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOptions) -> str:
@@ -170,7 +186,7 @@ def _by_name(name: Any) -> Format:
         if isinstance(name, str) and known.name == name:
             return known
     raise ParseError(
-        f"format is {shown(name)}; expected {', '.join(known.name for known in FORMATS)}, {_OWN}"
+        f"format is {shown(name)}; expected {', '.join([*(known.name for known in FORMATS), *names(), _OWN])}"
     )
 
 

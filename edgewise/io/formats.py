@@ -1,8 +1,11 @@
-"""The contract of a format: how it is recognised and read. Each format has a file of its own."""
+"""The contracts of formats: how they are recognised, read and written. Each format has a file of its own."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import IO
 
+from edgewise.graph import Graph
+from edgewise.io.budget import Budget
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.rows import RowLayout
@@ -49,3 +52,30 @@ class Format:
     looks_like: Callable[[TextFile], bool]
     plan: Callable[[TextFile, ReadOptions], Plan]
     options: frozenset[str]
+
+
+@dataclass(frozen=True)
+class GraphFormat:
+    """A format that is not one of lines of edges: it makes the graph itself, and writes one.
+
+    Attributes:
+        name: as in ``edgewise.read(path, format=name)``.
+        suffixes: of file names, in lower case.
+        looks_like: whether a file that begins with these bytes, at most `HEAD_BYTES`, is surely of this format.
+        read: makes the graph as the options say; the path is that of the budget. Counts as
+            `edgewise.io.reading.make_graph` does.
+        write: writes a graph to an open file whose name has this suffix, and reports the number of arcs written.
+            Raises OutputError for a graph that has no place in such a file.
+        writing: about the bytes that `write` takes beside the graph.
+        options: the options that only some formats take, and this one does.
+        packed: whether files may be compressed with gzip.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    looks_like: Callable[[bytes], bool]
+    read: Callable[[Budget, ReadOptions], tuple[Graph, int]]
+    write: Callable[[Graph, IO[bytes], str, Callable[[int], None]], None]
+    writing: Callable[[Graph], int]
+    options: frozenset[str]
+    packed: bool = False

@@ -18,11 +18,13 @@ from edgewise.graph.ids import named_ids
 from edgewise.graph.making import Made
 from edgewise.io.columns import with_formulas_quoted
 from edgewise.io.fields import is_integer
+from edgewise.io.formats import GraphFormat
+from edgewise.io.graph_formats import GRAPH_FORMATS, by_suffix
 from edgewise.io.source import BLANKS
 from edgewise.io.table import COMMENTS, DECLARED_IDS
 from edgewise.memory import held, in_turn
 from edgewise.text import shown
-from edgewise.whole import check_place, written_whole
+from edgewise.whole import check_place, open_bytes, replacing, written_whole
 
 #: Arcs that are written at a time: a fraction of a second of work between two looks at Ctrl-C.
 _CHUNK = 1 << 17
@@ -121,13 +123,18 @@ def write(
     path = Path(os.fsdecode(path))
     check_graph_writable(path)
     own = path.suffix == SUFFIX
-    if in_edges if not own else quote_formulas:
-        name = "quote_formulas" if own else "in_edges"
+    useless = {"in_edges": in_edges and not own, "quote_formulas": quote_formulas and _suffix(path) not in _LAYOUTS}
+    if any(useless.values()):
+        name = next(name for name, given in useless.items() if given)
         raise OutputError(
             f"{path} has no place for what {name} asks for; leave it at False, or take another suffix"
         )
     if own:
         graph.save(path, in_edges=in_edges, progress=progress and _of_arcs(progress, graph))
+        return
+    known = by_suffix(path)
+    if known is not None:
+        _write_graph(graph, path, known, progress or (lambda done: None))
         return
     layout = _LAYOUTS[_suffix(path)]
     ids = np.arange(1, graph.num_vertices + 1) if layout.numbered else graph.vertices
@@ -148,6 +155,9 @@ def write(
 def writing(graph: Graph, path: Path, in_edges: bool) -> int:
     """About the bytes that `write` takes beside the graph, and beside pages of the graph's file."""
     reading, n, m = graph.reading_ids(), graph.num_vertices, graph.num_arcs
+    known = by_suffix(path)
+    if known is not None:
+        return known.writing(graph)
     if path.suffix == SUFFIX:
         made = graph.making(Made.IN_EDGES) if in_edges and graph.directed else graph.making()
         return in_turn(made, held(reading.most)).most
@@ -156,12 +166,27 @@ def writing(graph: Graph, path: Path, in_edges: bool) -> int:
 
 def check_graph_writable(path: Path) -> None:
     """Refuse, before any work, a path that a graph cannot be written to. Raises OutputError."""
-    if path.suffix != SUFFIX and _suffix(path) not in _LAYOUTS:
+    if path.suffix != SUFFIX and _suffix(path) not in _LAYOUTS and by_suffix(path) is None:
+        others = [suffix for known in GRAPH_FORMATS for suffix in known.suffixes]
         raise OutputError(
-            f"{path} ends in {path.suffix or 'no suffix'!r}; expected {', '.join(_LAYOUTS)}, each also with .gz, or "
-            f"{SUFFIX}"
+            f"{path} ends in {path.suffix or 'no suffix'!r}; expected {', '.join(_LAYOUTS)}, each also with .gz, "
+            f"{', '.join(others)} or {SUFFIX}"
         )
     check_place(path)
+
+
+def _write_graph(graph: Graph, path: Path, known: GraphFormat, progress: Callable[[int], None]) -> None:
+    """Write a file that is not one of lines of edges."""
+    packed = path.suffix == ".gz"
+    suffix = _suffix(path).lower()
+    try:
+        with replacing(path) as aside, open_bytes(aside, packed) as file:
+            known.write(graph, file, suffix, progress)
+            graph.check_unchanged()
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _of_arcs(progress: Callable[[int], None], graph: Graph) -> Callable[[int], None]:

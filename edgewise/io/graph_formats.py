@@ -1,0 +1,48 @@
+"""The formats that are not lines of edges: which they are, and which one a file is of."""
+
+from pathlib import Path
+from typing import Any
+
+from edgewise.io.formats import GraphFormat
+from edgewise.io.gap import GAP
+from edgewise.io.npz import NPZ
+
+GRAPH_FORMATS = (GAP, NPZ)
+#: The bytes at the start of a file that tell a format.
+_HEAD_BYTES = 4096
+_BY_SUFFIX = {suffix: known for known in GRAPH_FORMATS for suffix in known.suffixes}
+
+
+def by_suffix(path: Path) -> GraphFormat | None:
+    """The format of files that are called so."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    known = _BY_SUFFIX.get("".join(suffixes[-1:]))
+    if known is None and len(suffixes) > 1:
+        known = _BY_SUFFIX.get(suffixes[-2])
+        return known if known is not None and known.packed else None
+    return known
+
+
+def by_name(name: Any) -> GraphFormat | None:
+    """The format of this name."""
+    return next((known for known in GRAPH_FORMATS if isinstance(name, str) and known.name == name), None)
+
+
+def names() -> list[str]:
+    """The names of all of them."""
+    return [known.name for known in GRAPH_FORMATS]
+
+
+def by_looks(path: Path) -> GraphFormat | None:
+    """The format by the suffix, else by the first bytes; None for another one, or what is no file."""
+    known = by_suffix(path)
+    if known is not None:
+        return known
+    try:
+        if not path.is_file():  # a pipe gives its bytes only once
+            return None
+        with open(path, "rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except (OSError, ValueError):  # reading it as text says why
+        return None
+    return next((known for known in GRAPH_FORMATS if known.looks_like(head)), None)
