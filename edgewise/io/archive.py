@@ -85,9 +85,7 @@ class Archive:
     def _find(self, name: str) -> _Found:
         """An array, if the archive says the size that its header does."""
         if name not in self.names:
-            raise ParseError(
-                f"{self._path} has no array {shown(name)}; it has {listed(sorted(self.names))}"
-            )
+            raise ParseError(f"{self._path} has no array {shown(name)}; it has {listed(sorted(self.names))}")
         info = self._zip.getinfo(name + _SUFFIX)
         file = self._zip.open(info)
         version = np.lib.format.read_magic(file)

@@ -24,22 +24,18 @@ def opened(budget: Budget) -> Iterator[IO[bytes]]:
         ParseError: no such file, a folder, a pipe, or a file that cannot be read.
     """
     path = budget.path
-    with contextlib.suppress(OSError, ValueError):
-        if path.exists() and not path.is_dir() and not path.is_file():
-            raise ParseError(
-                f"{path} is a pipe or a device; expected a file, since its parts are read by their places. Copy it "
-                "to a file first"
-            )
     try:
-        file = open(path, "rb")
-    except (OSError, ValueError):
-        TextFile(path, budget)  # says what is wrong
-        raise
-    with file:
-        try:
+        if not path.is_file():
+            if path.exists() and not path.is_dir():
+                raise ParseError(
+                    f"{path} is a pipe or a device; expected a file, since its parts are read by their places. Copy it "
+                    "to a file first"
+                )
+            TextFile(path, budget)  # says what is wrong
+        with open(path, "rb") as file:
             yield file
-        except OSError as error:
-            raise ParseError(f"cannot read {path}: {error.strerror or error}") from None
+    except OSError as error:
+        raise ParseError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def size_of(file: IO[bytes]) -> int:

@@ -1,10 +1,9 @@
 """Serialized graphs of the GAP Benchmark Suite: ``.sg``, and ``.wsg`` with weights.
 
 Layout. One byte, 1 for a directed graph; the numbers of arcs and of vertices n, 8 bytes each; n + 1 offsets of 8 bytes;
-the target of each arc, 4 bytes, followed by its weight, 4 bytes, in a ``.wsg``. Of a directed graph, offsets and sources
-of the in-edges follow in the same way. All are signed integers, little-endian, and nothing is aligned. An undirected
-graph has each edge in the rows of both its ends, and counts both as arcs. The suite sorts each row, and counts triangles
-by that.
+the target of each arc, 4 bytes, in a ``.wsg`` with its weight, 4 bytes, behind it. The in-edges of a directed graph
+follow in the same way. All are signed integers, little-endian, and nothing is aligned. An undirected graph has each
+edge in the rows of both its ends, and counts both as arcs. The suite sorts each row, and counts triangles by that.
 
 Beamer, Asanović, Patterson, "The GAP Benchmark Suite" (arXiv:1508.03619); ``src/writer.h`` and ``src/reader.h`` of its
 code.

@@ -1,26 +1,26 @@
 """The formats that are not lines of edges: which they are, and which one a file is of."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from edgewise.io.formats import GraphFormat
 from edgewise.io.gap import GAP
+from edgewise.io.graphml import GRAPHML
 from edgewise.io.npz import NPZ
+from edgewise.io.source import COMPRESSION_SUFFIXES
 
-GRAPH_FORMATS = (GAP, NPZ)
+GRAPH_FORMATS = (GAP, NPZ, GRAPHML)
 #: The bytes at the start of a file that tell a format.
 _HEAD_BYTES = 4096
 _BY_SUFFIX = {suffix: known for known in GRAPH_FORMATS for suffix in known.suffixes}
 
 
-def by_suffix(path: Path) -> GraphFormat | None:
-    """The format of files that are called so."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    known = _BY_SUFFIX.get("".join(suffixes[-1:]))
-    if known is None and len(suffixes) > 1:
-        known = _BY_SUFFIX.get(suffixes[-2])
-        return known if known is not None and known.packed else None
-    return known
+def by_suffix(path: Path, packings: Collection[str]) -> GraphFormat | None:
+    """The format of files that are called so; `packings` are suffixes of compressions that may follow."""
+    *_, before, last = "", "", *(suffix.lower() for suffix in path.suffixes)
+    known = _BY_SUFFIX.get(before if last in packings else last)
+    return known if known is None or known.packed or last in known.suffixes else None
 
 
 def by_name(name: Any) -> GraphFormat | None:
@@ -35,7 +35,7 @@ def names() -> list[str]:
 
 def by_looks(path: Path) -> GraphFormat | None:
     """The format by the suffix, else by the first bytes; None for another one, or what is no file."""
-    known = by_suffix(path)
+    known = by_suffix(path, COMPRESSION_SUFFIXES)
     if known is not None:
         return known
     try:

@@ -100,7 +100,9 @@ class _Matrix:
             )
         for option in ("num_vertices", "index_base"):
             if getattr(options, option) is not None:
-                raise ParseError(f"{budget.path} holds a matrix, which has no option {option}: it has a shape")
+                raise ParseError(
+                    f"{budget.path} holds a matrix, which has no option {option}: it has a shape"
+                )
         self.sums = self._format == "coo"
         self._size = self._side()
 

@@ -24,7 +24,7 @@ _COMPRESSED: dict[bytes, tuple[str, Any]] = {
     b"\xfd7zXZ\x00": ("xz", None),
     b"\x28\xb5\x2f\xfd": ("zstd", None),
 }
-_COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
+COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
 _BLOCK = 2**20
 _HEAD = 2**16
 #: The longest line, in bytes, that is read.
@@ -59,7 +59,7 @@ class TextFile:
         self._piped: bytes | None = None
         self.share_read, self._length = 0.0, 1
         suffixes = [suffix.lower() for suffix in path.suffixes]
-        if suffixes and suffixes[-1] in _COMPRESSION_SUFFIXES:
+        if suffixes and suffixes[-1] in COMPRESSION_SUFFIXES:
             suffixes.pop()
         self.suffix = suffixes[-1] if suffixes else ""
         self.head = next(self._pieces(_HEAD), b"")
@@ -80,6 +80,10 @@ class TextFile:
     def blocks(self) -> Iterator[bytes]:
         """The lines of the file, a megabyte or more at a time; the last one ends in a line break, too."""
         return self._whole_lines(_BLOCK)
+
+    def chunks(self) -> Iterator[bytes]:
+        """The text of the file, at most a megabyte at a time, cut anywhere."""
+        return self._pieces(_BLOCK)
 
     def _whole_lines(self, size: int) -> Iterator[bytes]:
         unfinished = bytearray()

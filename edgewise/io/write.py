@@ -28,6 +28,8 @@ from edgewise.whole import check_place, open_bytes, replacing, written_whole
 
 #: Arcs that are written at a time: a fraction of a second of work between two looks at Ctrl-C.
 _CHUNK = 1 << 17
+#: The suffixes of compressions that are written.
+_PACKINGS = (".gz",)
 #: Bytes that the line of an arc takes while it is written.
 _LINE_BYTES = 300
 #: Python refuses to write integers of more than 4,300 digits.
@@ -123,7 +125,10 @@ def write(
     path = Path(os.fsdecode(path))
     check_graph_writable(path)
     own = path.suffix == SUFFIX
-    useless = {"in_edges": in_edges and not own, "quote_formulas": quote_formulas and _suffix(path) not in _LAYOUTS}
+    useless = {
+        "in_edges": in_edges and not own,
+        "quote_formulas": quote_formulas and _suffix(path) not in _LAYOUTS,
+    }
     if any(useless.values()):
         name = next(name for name, given in useless.items() if given)
         raise OutputError(
@@ -132,7 +137,7 @@ def write(
     if own:
         graph.save(path, in_edges=in_edges, progress=progress and _of_arcs(progress, graph))
         return
-    known = by_suffix(path)
+    known = by_suffix(path, _PACKINGS)
     if known is not None:
         _write_graph(graph, path, known, progress or (lambda done: None))
         return
@@ -155,7 +160,7 @@ def write(
 def writing(graph: Graph, path: Path, in_edges: bool) -> int:
     """About the bytes that `write` takes beside the graph, and beside pages of the graph's file."""
     reading, n, m = graph.reading_ids(), graph.num_vertices, graph.num_arcs
-    known = by_suffix(path)
+    known = by_suffix(path, _PACKINGS)
     if known is not None:
         return known.writing(graph)
     if path.suffix == SUFFIX:
@@ -166,7 +171,7 @@ def writing(graph: Graph, path: Path, in_edges: bool) -> int:
 
 def check_graph_writable(path: Path) -> None:
     """Refuse, before any work, a path that a graph cannot be written to. Raises OutputError."""
-    if path.suffix != SUFFIX and _suffix(path) not in _LAYOUTS and by_suffix(path) is None:
+    if path.suffix != SUFFIX and _suffix(path) not in _LAYOUTS and by_suffix(path, _PACKINGS) is None:
         others = [suffix for known in GRAPH_FORMATS for suffix in known.suffixes]
         raise OutputError(
             f"{path} ends in {path.suffix or 'no suffix'!r}; expected {', '.join(_LAYOUTS)}, each also with .gz, "

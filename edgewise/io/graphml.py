@@ -1,0 +1,368 @@
+"""GraphML, a format of XML for small graphs: nodes with ids, and edges with data.
+
+Ids are integers if all of them are written as integers are, else names; also if ``<desc>Ids: names</desc>`` comes
+first. Weights are the edges' data whose key has the name "weight". Nested graphs, hyperedges and ports are no part of a
+graph here.
+
+Brandes, Eiglsperger, Herman, Himsolt, Marshall, "GraphML Progress Report" (Graph Drawing 2001).
+"""
+
+import math
+import re
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import IO, Any, NoReturn
+
+import numpy as np
+
+from edgewise.errors import GraphWarning, OutputError, ParseError, warn
+from edgewise.graph import Graph
+from edgewise.io.budget import NAME_BYTES, Budget, bytes_of_graph
+from edgewise.io.fields import is_integer, is_number, is_weight
+from edgewise.io.formats import GraphFormat
+from edgewise.io.lines import Edges
+from edgewise.io.markup import Element, elements
+from edgewise.io.once import CHUNK, edges_once
+from edgewise.io.options import ReadOptions
+from edgewise.io.reading import make_graph
+from edgewise.io.source import TextFile
+from edgewise.memory import held, in_turn
+from edgewise.text import listed, printable, shown
+
+_DECLARED_NAMES = "Ids: names"
+#: Which elements may stand in which, and those that hold text.
+_CHILDREN = {
+    "": {"graphml"},
+    "graphml": {"desc", "key", "data", "graph"},
+    "key": {"desc", "default"},
+    "graph": {"desc", "data", "node", "edge"},
+    "node": {"desc", "data"},
+    "edge": {"desc", "data"},
+}
+_LEAVES = frozenset({"desc", "data", "default"})
+_INTEGERS, _FLOATS = {"int", "long", "integer"}, {"float", "double", "real"}
+_TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+_INT64 = np.iinfo(np.int64)
+#: Python refuses to read, and to write, integers of more than 4,300 digits.
+_MOST_DIGITS = 4000
+#: Elements between two looks at the memory that has been taken.
+_LOOK = 2**14
+#: Bytes of an edge while it is read: both indices and the weight, which grow by copies.
+_EDGE_BYTES = 2 * (4 + 4 + 8)
+#: Characters that XML 1.0 cannot hold.
+_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+#: Bytes of the line of an arc while it is written, and of an id in quotes.
+_LINE_BYTES, _QUOTED_BYTES = 300, 100
+#: A byte order mark, the declaration, comments, and the first element.
+_STARTS = re.compile(
+    rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*\?>\s*)?(<!--.*?-->\s*)*<([\w.-]+:)?graphml\b", re.DOTALL
+)
+
+
+@dataclass
+class _Key:
+    """A key of data: what it is called, its type, and the value where an edge has none."""
+
+    name: str
+    kind: str
+    default: str | None = None
+
+
+@dataclass
+class _Document:
+    """What has been read of a file.
+
+    Attributes:
+        ids: the index of each node, by its id, in the order in which the file has them.
+        source, target, weight: of the edges.
+        directed: whether edges have a direction, as they or the file say; None where neither does.
+        names: whether the file says that ids are names.
+    """
+
+    file: TextFile
+    options: ReadOptions
+    ids: dict[str, int] = field(default_factory=dict)
+    source: "array[int]" = field(default_factory=lambda: array("i"))
+    target: "array[int]" = field(default_factory=lambda: array("i"))
+    weight: "array[Any] | None" = None
+    directed: bool | None = None
+    names: bool = False
+    _open: list[str] = field(default_factory=lambda: [""])
+    _attributes: dict[str, str] = field(default_factory=dict)
+    _keys: dict[str, _Key] = field(default_factory=dict)
+    _weight_keys: dict[str, _Key] = field(default_factory=dict)
+    _whole: bool = True
+    _data: str = ""
+    _value: str | None = None
+    _default: bool | None = None
+    _graphs: int = 0
+    _declared: bytearray = field(default_factory=bytearray)
+    _lines: dict[int, int] = field(default_factory=dict)
+    _line: int = 0
+    _of_ids: int = 0
+
+    def read(self) -> None:
+        """Read the whole file.
+
+        Raises:
+            ParseError: no GraphML, or what makes no graph here; with the line.
+            MemoryLimitError: the graph does not fit.
+        """
+        for number, element in enumerate(elements(self.file, _LEAVES, self.options.progress)):
+            self._line = element.line
+            if element.attributes is None:
+                self._close(element)
+            else:
+                self._begin(element.name, element.attributes)
+            if number % _LOOK == 0:
+                self._check_room()
+        self._check_room()
+        if not self._graphs:
+            self._fail("the file ends without a graph; expected <graph> in <graphml>")
+        if self.options.weighted and self.weight is None and self.source:
+            self._fail("no edge has a weight to read with weighted=True")
+        for index, line in self._lines.items():
+            self._line = line
+            if not self._declared[index]:
+                self._fail(f"an edge joins {shown(list(self.ids)[index])}, which is no node of the file")
+
+    def _check_room(self) -> None:
+        """Refuse what does not fit. Raises MemoryLimitError."""
+        count = len(self.source)
+        graph = bytes_of_graph(8 * count, 8 * count * (self.weight is not None), count, self.options)
+        self.file.budget.check(NAME_BYTES * len(self.ids) + self._of_ids + _EDGE_BYTES * count + graph)
+
+    def _begin(self, name: str, attributes: dict[str, str]) -> None:
+        outer = self._open[-1]
+        if name not in _CHILDREN.get(outer, ()) or (name == "graph" and self._graphs):
+            advice = "expected one graph of nodes and edges. Flatten it first, e.g. with networkx"
+            place = f"<{outer}>" if outer else "the file"
+            self._fail(f"got <{name}> in {place}; {advice if outer else 'expected <graphml>'}")
+        self._open.append(name)
+        if name != "data" and name != "desc":
+            self._attributes, self._value = attributes, None
+        if name == "graph":
+            self._start_graph()
+        elif name == "node":
+            self._add_node()
+        elif name == "data":
+            self._data = attributes.get("key", "")
+        elif name == "edge" and ("sourceport" in attributes or "targetport" in attributes):
+            self._fail("got an edge to a port; expected one between nodes")
+
+    def _close(self, element: Element) -> None:
+        self._open.pop()
+        name = element.name
+        if name == "desc":
+            self.names |= self._open[-1] == "graphml" and element.text.strip() == _DECLARED_NAMES
+        elif name == "default":
+            self._value = element.text
+        elif name == "key":
+            self._add_key()
+        elif name == "data" and self._open[-1] == "edge" and self._data in self._weight_keys:
+            if self._value is not None:
+                self._fail("got two weights of an edge; expected one")
+            self._value = element.text
+        elif name == "edge":
+            self._add_edge()
+
+    def _add_key(self) -> None:
+        attributes = self._attributes
+        if attributes.get("for", "all") in ("edge", "all"):
+            key = _Key(attributes.get("attr.name", ""), attributes.get("attr.type", "string"), self._value)
+            self._keys[attributes.get("id", "")] = key
+
+    def _start_graph(self) -> None:
+        """Note the direction, and choose the weights; keys come before."""
+        self._graphs += 1
+        given = self._attributes.get("edgedefault")
+        if given not in ("directed", "undirected", None):
+            self._fail(f"edgedefault is {shown(given)}; expected directed or undirected")
+        self.directed = self._default = None if given is None else given == "directed"
+        if self.options.weighted is not False:
+            self._choose_weights()
+
+    def _choose_weights(self) -> None:
+        """The keys of weights; several may have one name, for integers and for floats."""
+        options = self.options
+        numeric = {place: key for place, key in self._keys.items() if key.kind in _INTEGERS | _FLOATS}
+        wanted = options.weight_column
+        chosen = {
+            place: key
+            for place, key in self._keys.items()
+            if (is_weight(key.name) if wanted is None else key.name == wanted)
+        }
+        names = sorted({key.name for key in numeric.values()})
+        if not chosen and wanted is None and options.weighted and len(names) == 1:
+            chosen = numeric
+        if not chosen and (wanted is not None or options.weighted):
+            sought = "weight" if wanted is None else wanted
+            has = f"only {listed(map(shown, names))}" if names else "none of numbers"
+            self._fail(f"edges have no data {shown(sought)}, {has}; weight_column= names the weights")
+        if not chosen.keys() <= numeric.keys():
+            some = next(key for place, key in chosen.items() if place not in numeric)
+            self._fail(
+                f"the data {shown(some.name)} of edges are of type {shown(some.kind)}; expected int, long, float or "
+                "double. weighted=False leaves weights out"
+            )
+        if not chosen and names:
+            left = listed(map(shown, names))
+            warn(
+                printable(
+                    f"{self.file.path} has numbers of its edges that were left out: {left}. weight_column= takes those "
+                    "of one name as weights, and weighted=False says that there are none"
+                ),
+                GraphWarning,
+            )
+        self._weight_keys = chosen
+        self._whole = all(key.kind in _INTEGERS for key in chosen.values())
+
+    def _add_node(self) -> None:
+        index = self._index(self._attributes.get("id"), "a node without an id")
+        if self._declared[index]:
+            self._fail(f"got a second node {shown(self._attributes['id'])}; expected distinct ids")
+        self._declared[index] = True
+
+    def _index(self, node: str | None, without: str) -> int:
+        """The index of a node."""
+        if node is None:
+            self._fail(f"got {without}; expected GraphML")
+        index = self.ids.setdefault(node, len(self.ids))
+        if index == len(self._declared):
+            self._declared.append(False)
+            self._of_ids += len(node)
+        return index
+
+    def _add_edge(self) -> None:
+        attributes = self._attributes
+        for end, column in (("source", self.source), ("target", self.target)):
+            index = self._index(attributes.get(end), f"an edge without a {end}")
+            if not self._declared[index]:
+                self._lines.setdefault(index, self._line)
+            column.append(index)
+        self._add_weight()
+        given = attributes.get("directed")
+        if given not in (None, *_FLAGS):
+            self._fail(f"directed is {shown(given)}; expected true or false")
+        directed = self._default if given is None else _FLAGS[given]
+        if directed is None and self.options.directed is None:
+            self._fail("neither the graph nor the edge says whether it is directed; give directed=")
+        if len(self.source) > 1 and directed != self.directed:
+            self._fail("got edges with a direction and edges without; expected one kind")
+        self.directed = directed
+
+    def _add_weight(self) -> None:
+        if not self._weight_keys:
+            return
+        text = self._value
+        if text is None:
+            text = next((key.default for key in self._weight_keys.values() if key.default is not None), None)
+        if self.weight is None and text is not None and len(self.source) == 1:
+            self.weight = array("q" if self._whole else "d")
+        if (self.weight is None) != (text is None):
+            self._fail(
+                "some edges have weights and some have none; expected one of the two. weighted=False leaves them out"
+            )
+        if text is None or self.weight is None:
+            return
+        text = text.strip()
+        right = is_integer(text) if self._whole else is_number(text) and "_" not in text
+        value = (int if self._whole else float)(text) if right and len(text) < _MOST_DIGITS else None
+        if value is None or not (_INT64.min <= value <= _INT64.max if self._whole else math.isfinite(value)):
+            expected = "an integer of 64 bits" if self._whole else "a finite number"
+            self._fail(f"got the weight {shown(text)}; expected {expected}")
+        self.weight.append(value)
+
+    def _fail(self, problem: str) -> NoReturn:
+        raise ParseError(f"{self.file.path}:{self._line}: {problem}")
+
+
+def _read(budget: Budget, options: ReadOptions) -> tuple[Graph, int]:
+    document = _Document(TextFile(budget.path, budget), options)
+    document.read()
+    names = list(document.ids)
+    integers = not document.names if options.names is None else not options.names
+    other = next((name for name in names if not _is_canonical(name)), None) if integers else None
+    if other is not None and options.names is False:
+        raise ParseError(
+            f"{budget.path} has the id {shown(other)}; with names=False, expected integers without zeros before them"
+        )
+    source, target = (np.array(ends, np.int32) for ends in (document.source, document.target))
+    weight = None if document.weight is None else np.array(document.weight)
+    undirected = document.directed is False or options.directed is False
+    wanted = replace(options, directed=not undirected)
+    edges = Edges(source, target, weight, names)
+    graph, mirrored = make_graph(edges, wanted, budget, integers and other is None)
+    return graph.as_directed() if options.directed else graph, mirrored
+
+
+def _is_canonical(name: str) -> bool:
+    """Whether a name is what Python writes for an integer, so that no two of them are one integer."""
+    digits = name.removeprefix("-")
+    return digits.isascii() and digits.isdecimal() and (digits[0] != "0" or name == "0")
+
+
+def _write(graph: Graph, file: IO[bytes], suffix: str, progress: Callable[[int], None]) -> None:
+    """Write all nodes, and each edge once."""
+    from xml.sax.saxutils import quoteattr
+
+    ids = [str(each) if _is_writable(each) else _refuse(each) for each in graph.vertices.tolist()]
+    unclear = graph.has_names and all(map(_is_canonical, ids))
+    kind = "" if graph.weight_dtype is None else _TYPES[graph.weight_dtype.name]
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
+    ]
+    if unclear:
+        lines.append(f"<desc>{_DECLARED_NAMES}</desc>")
+    if kind:
+        lines.append(f'<key id="w" for="edge" attr.name="weight" attr.type="{kind}"/>')
+    lines.append(f'<graph edgedefault="{"directed" if graph.directed else "undirected"}">\n')
+    file.write("\n".join(lines).encode())
+    quoted = list(map(quoteattr, ids))
+    for start in range(0, len(quoted), CHUNK):
+        file.write("".join(f"<node id={node}/>\n" for node in quoted[start : start + CHUNK]).encode())
+    for source, target, weight, done in edges_once(graph):
+        ends = zip(source.tolist(), target.tolist(), strict=True)
+        starts = (f"<edge source={quoted[u]} target={quoted[v]}" for u, v in ends)
+        if weight is None:
+            text = "".join(f"{start}/>\n" for start in starts)
+        else:
+            values = weight.astype(str) if weight.dtype == np.float32 else weight
+            pairs = zip(starts, values.tolist(), strict=True)
+            text = "".join(f'{start}><data key="w">{value}</data></edge>\n' for start, value in pairs)
+        file.write(text.encode())
+        progress(done)
+    file.write(b"</graph>\n</graphml>\n")
+
+
+def _is_writable(node: int | str) -> bool:
+    if isinstance(node, str):
+        return not _NOT_IN_XML.search(node)
+    return abs(node) < 10**_MOST_DIGITS
+
+
+def _refuse(node: int | str) -> NoReturn:
+    raise OutputError(
+        f"the id {shown(node)} cannot stand in XML, which has no control characters, or is too long; give other ids"
+    )
+
+
+def _writing(graph: Graph) -> int:
+    lines = held(_LINE_BYTES * min(CHUNK, max(graph.num_arcs, graph.num_vertices)))
+    quoted = held((2 * _QUOTED_BYTES) * graph.num_vertices)
+    return in_turn(graph.making(), graph.reading_ids(), quoted, lines).most
+
+
+GRAPHML = GraphFormat(
+    name="graphml",
+    suffixes=(".graphml",),
+    looks_like=lambda head: _STARTS.match(head) is not None,
+    read=_read,
+    write=_write,
+    writing=_writing,
+    options=frozenset({"weighted", "weight_column", "names"}),
+    packed=True,
+)
