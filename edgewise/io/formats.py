@@ -1,8 +1,10 @@
 """The contracts of formats: how they are recognised, read and written. Each format has a file of its own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Protocol
+
+import numpy as np
 
 from edgewise.graph import Graph
 from edgewise.io.budget import Budget
@@ -54,6 +56,19 @@ class Format:
     options: frozenset[str]
 
 
+class EdgeTable(Protocol):
+    """Columns of edges in a file, which are read some rows at a time.
+
+    Attributes:
+        num_rows: the number of edges.
+    """
+
+    num_rows: int
+
+    def columns(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+        """Sources, targets, and weights or None, as `Graph.from_edges` takes them; reads the file once."""
+
+
 @dataclass(frozen=True)
 class GraphFormat:
     """A format that is not one of lines of edges: it makes the graph itself, and writes one.
@@ -68,7 +83,8 @@ class GraphFormat:
             Raises OutputError for a graph that has no place in such a file.
         writing: about the bytes that `write` takes beside the graph.
         options: the options that only some formats take, and this one does.
-        packed: whether files may be compressed with gzip.
+        packed: whether files may be compressed as those of text may.
+        table: opens a file for reading some edges at a time; None where all of it is needed.
     """
 
     name: str
@@ -79,3 +95,4 @@ class GraphFormat:
     writing: Callable[[Graph], int]
     options: frozenset[str]
     packed: bool = False
+    table: Callable[[Budget, ReadOptions], EdgeTable] | None = None

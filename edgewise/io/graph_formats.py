@@ -8,9 +8,10 @@ from edgewise.io.formats import GraphFormat
 from edgewise.io.gap import GAP
 from edgewise.io.graphml import GRAPHML
 from edgewise.io.npz import NPZ
+from edgewise.io.parquet import PARQUET
 from edgewise.io.source import COMPRESSION_SUFFIXES
 
-GRAPH_FORMATS = (GAP, NPZ, GRAPHML)
+GRAPH_FORMATS = (GAP, NPZ, PARQUET, GRAPHML)
 #: The bytes at the start of a file that tell a format.
 _HEAD_BYTES = 4096
 _BY_SUFFIX = {suffix: known for known in GRAPH_FORMATS for suffix in known.suffixes}

@@ -221,7 +221,7 @@ class Scan:
         if self._weight_kind:
             kind = np.int64 if self._weight_kind == tokens.INTEGERS else np.float64
             weight = weights[:count].view(kind).copy()
-        self._parts.append((_narrow(source[:count]), _narrow(target[:count]), weight))
+        self._parts.append((narrow(source[:count]), narrow(target[:count]), weight))
 
     def texts(self, skip: int, options: ReadOptions) -> Iterator[tuple[bytes, int]]:
         """Blocks of lines of edges, with the number of bytes before each."""
@@ -350,7 +350,7 @@ class Scan:
         raise ParseError(f"{self._file.path}:{line + 1}: got {shortened(words)!r}; {expected}")
 
 
-def _narrow(column: np.ndarray) -> np.ndarray:
+def narrow(column: np.ndarray) -> np.ndarray:
     """A copy in 32 bits if that is exact."""
     limits = np.iinfo(np.int32)
     fits = len(column) == 0 or (column.min() >= limits.min and column.max() <= limits.max)

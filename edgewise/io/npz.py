@@ -16,20 +16,19 @@ import numpy as np
 
 from edgewise.errors import GraphError, ParseError
 from edgewise.graph import Graph
-from edgewise.graph.checks import as_rows, check_lengths
+from edgewise.graph.checks import as_rows
 from edgewise.graph.csr import Rows, transpose
 from edgewise.graph.file_checks import BOTH_ARCS, walk_rows
-from edgewise.graph.ids import MAX_VERTICES, Ids, as_id_column
+from edgewise.graph.ids import MAX_VERTICES, Ids
 from edgewise.graph.pairs import count_parallel
 from edgewise.graph.weights import as_weights
 from edgewise.io.archive import Archive
+from edgewise.io.arrays import graph_of_columns
 from edgewise.io.asked import as_asked
 from edgewise.io.binary import opened
-from edgewise.io.budget import Budget, bytes_of_graph
+from edgewise.io.budget import Budget
 from edgewise.io.formats import GraphFormat
-from edgewise.io.lines import Edges
 from edgewise.io.options import ReadOptions
-from edgewise.io.reading import make_graph
 from edgewise.memory import held, in_turn
 from edgewise.text import listed, shown
 
@@ -160,8 +159,8 @@ class _Matrix:
             row, column = self._array("coords", "iu", 2)
         else:
             row, column = self._array("row", "iu", 1), self._array("col", "iu", 1)
-        edges = Edges(as_id_column(row, "row"), as_id_column(column, "col"), self._weights(len(row)))
-        return _make(edges, ReadOptions(num_vertices=self._size), self._budget)[0].stored
+        wanted = ReadOptions(num_vertices=self._size)
+        return graph_of_columns(row, column, self._weights(len(row)), wanted, self._budget)[0].stored
 
     def _blocks(self) -> Rows:
         """The rows of blocks without their zeros."""
@@ -224,17 +223,7 @@ def _read_edges(archive: Archive, budget: Budget, options: ReadOptions) -> tuple
         weights = _as_weights(archive.array("edge_weight", _NUMBERS, 1), budget, options)
     if "num_nodes" in archive.names and options.num_vertices is None:
         options = replace(options, num_vertices=int(archive.array("num_nodes", "iu", 0)))
-    source, target = as_id_column(ends[0], "edge_index[0]"), as_id_column(ends[1], "edge_index[1]")
-    check_lengths(source, target, weights)
-    return _make(Edges(source, target, weights), options, budget)
-
-
-def _make(edges: Edges, options: ReadOptions, budget: Budget) -> tuple[Graph, int]:
-    """The graph of edges, if it fits."""
-    of_weights = 0 if edges.weight is None else edges.weight.nbytes
-    columns = edges.source.nbytes + edges.target.nbytes
-    budget.check(bytes_of_graph(columns, of_weights, len(edges.source), options))
-    return make_graph(edges, options, budget, integers=True)
+    return graph_of_columns(ends[0], ends[1], weights, options, budget)
 
 
 def _as_weights(values: np.ndarray, budget: Budget, options: ReadOptions) -> np.ndarray | None:

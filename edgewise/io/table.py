@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
+from typing import Self
 
 from edgewise.errors import GraphError, ParseError
 from edgewise.io.fields import (
@@ -30,6 +32,27 @@ COMMENTS = "#%"
 DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
 #: The most columns of a table; a line with more is refused before a list of them is made.
 _MOST_COLUMNS = 10_000
+
+
+def places_of(
+    path: Path, names: list[str], numeric: list[bool], options: ReadOptions
+) -> tuple[tuple[int, int, int | None], str | None]:
+    """The columns of a table of typed columns that have the sources, the targets and, or None, the weights.
+
+    Args:
+        path: the file, for messages.
+        names: of the columns.
+        numeric: which columns have numbers.
+        options: what the caller said.
+
+    Returns:
+        The columns, and what to warn of if they may have been meant otherwise.
+
+    Raises:
+        ParseError: columns that are not there.
+    """
+    table = _Table.typed(path, names, numeric)
+    return table.places(options), table.doubt
 
 
 def plan_table(
@@ -86,6 +109,14 @@ class _Table:
                 f"has {len(found[0][1])}; expected as many. If the first line has no names, give header=False"
             )
 
+    @classmethod
+    def typed(cls, path: Path, names: list[str], numeric: list[bool]) -> Self:
+        """A table whose columns have types in the place of first lines."""
+        table = cls.__new__(cls)
+        table._path, table._header, table.doubt = path, names, None
+        table._found = [(1, ["0" if is_numeric else "a" for is_numeric in numeric])]
+        return table
+
     def _data_lines(self, file: TextFile) -> Iterator[tuple[int, list[str]]]:
         """The number and the fields of each line that is not a comment; notes what comments before it declare.
 
@@ -123,14 +154,8 @@ class _Table:
         """The layout, from the caller's options and the first line of data."""
         if not self._found and options.num_vertices is None:
             raise ParseError(f"{self._path} has no edges; give num_vertices for a graph without any")
-        first = self._found[0][1] if self._found else ["0", "0"]
-        columns = options.columns or self._ends_by_name()
-        source, target = (self._place(column, first) for column in columns)
-        if source == target:
-            raise ParseError(
-                f"{self._path}: sources and targets are both in column {source}, counted from 0; expected two columns"
-            )
-        weight = self._weight_place(options, first, {source, target})
+        first = self._first
+        source, target, weight = self.places(options)
         names = options.names if options.names is not None else self._declared
         if names is None:
             names = not (is_integer(first[source]) and is_integer(first[target]))
@@ -151,6 +176,22 @@ class _Table:
             ids=ids,
             whole_weights=weight is None or is_integer(first[weight]),
         )
+
+    @property
+    def _first(self) -> list[str]:
+        """The fields of the first line of data."""
+        return self._found[0][1] if self._found else ["0", "0"]
+
+    def places(self, options: ReadOptions) -> tuple[int, int, int | None]:
+        """The columns of sources, of targets and of weights; None where there are none."""
+        first = self._first
+        columns = options.columns or self._ends_by_name()
+        source, target = (self._place(column, first) for column in columns)
+        if source == target:
+            raise ParseError(
+                f"{self._path}: sources and targets are both in column {source}, counted from 0; expected two columns"
+            )
+        return source, target, self._weight_place(options, first, {source, target})
 
     def _ends_by_name(self) -> tuple[int, int]:
         """The columns of sources and targets: those with usual names, else the first two."""
