@@ -119,7 +119,7 @@ def read(
         if known is None:
             graph, mirrored = read_planned(*plan_file(budget, format, options))
         else:
-            _check_options(budget.path, known, options)
+            check_options(budget.path, known, options)
             graph, mirrored = known.read(budget, options)
     if mirrored:
         warn(_listed_twice(path, mirrored, options), GraphWarning)
@@ -155,7 +155,7 @@ def plan_file(budget: Budget, name: Any, options: ReadOptions) -> tuple[TextFile
     """Find the format of a file, and how to read it."""
     file = TextFile(budget.path, budget)
     chosen = _by_name(name) if name is not None else _by_looks(file)
-    _check_options(file.path, chosen, options)
+    check_options(file.path, chosen, options)
     return file, chosen.plan(file, options)
 
 
@@ -164,7 +164,7 @@ def graph_format(path: Path, name: Any = None) -> GraphFormat | None:
     return by_looks(path) if name is None else by_name(name)
 
 
-def _check_options(path: Path, chosen: Format | GraphFormat, options: ReadOptions) -> None:
+def check_options(path: Path, chosen: Format | GraphFormat, options: ReadOptions) -> None:
     """Refuse options that a format does not have."""
     useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
     if useless:

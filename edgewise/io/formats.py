@@ -61,9 +61,11 @@ class EdgeTable(Protocol):
 
     Attributes:
         num_rows: the number of edges.
+        doubt: what to warn of if the columns may have been meant otherwise.
     """
 
     num_rows: int
+    doubt: str | None
 
     def columns(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
         """Sources, targets, and weights or None, as `Graph.from_edges` takes them; reads the file once."""

@@ -95,6 +95,8 @@ class _Table:
         self._weight = None if places[2] is None else columns[places[2]]
         self._wanted = self._ends if self._weight is None else [*self._ends, self._weight]
         self._check(columns)
+        if self.num_rows == 0 and options.num_vertices is None:
+            raise ParseError(f"{budget.path} has no edges; give num_vertices for a graph without any")
         if self.are_names and options.num_vertices is not None:
             raise GraphError("num_vertices is given and the ids are names; leave num_vertices out")
 
@@ -112,6 +114,8 @@ class _Table:
 
     def columns(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
         """Sources, targets, and weights or None, some rows at a time."""
+        if self.num_rows == 0:
+            yield self.no_edges()
         for source, target, weight in self.batches(_FEW_ROWS):
             if self.are_names:
                 source, target = _as_names(source), _as_names(target)
@@ -263,8 +267,6 @@ class _Names:
 
 def _read(budget: Budget, options: ReadOptions) -> tuple[Graph, int]:
     table, names, parts = _Table(budget, options), _Names(), []
-    if table.num_rows == 0 and options.num_vertices is None:
-        raise ParseError(f"{budget.path} has no edges; give num_vertices for a graph without any")
     of_row, few = _ORDER_BYTES * table.are_names, _ROW_BYTES * min(_ROWS, table.num_rows)
     beside = of_row * table.num_rows + few
     budget.check(8 * table.num_rows + beside)
