@@ -40,7 +40,7 @@ def test_format_by_looks(file: Any, name: str, text: str) -> None:
     [
         ("GML.gz", "GML", "networkx"),
         ("gml", "GML", "networkx"),
-        ("graphml.xz", "GraphML", "networkx"),
+        ("gexf.xz", "GEXF", "networkx"),
         ("gexf", "GEXF", "networkx"),
         ("net", "Pajek", "networkx"),
         ("col", "a DIMACS problem", "igraph"),
@@ -68,7 +68,7 @@ def test_suffixes_of_other_formats_are_refused(
     ("line", "format_name"),
     [
         ('<?xml version="1.0"?>', "XML"),
-        ('<graphml xmlns="x">', "GraphML"),
+        ('# hi\n<graphml xmlns="x">', "GraphML"),
         ("<gexf>", "GEXF"),
         ("graph [", "GML"),
         ("# hi\n\ngraph\n[", "GML"),

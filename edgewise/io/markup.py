@@ -50,8 +50,8 @@ def elements(
         yield from parser.feed(b"", last=True)
     except expat.ExpatError as error:
         raise ParseError(
-            f"{file.path}:{error.lineno}: {expat.ErrorString(error.code)}; expected XML. Mend the file, or write it "
-            "again"
+            f"{file.path}:{error.lineno}: {expat.ErrorString(error.code)}; expected XML. Mend the file, or "
+            "write it again; format= names another format"
         ) from None
 
 

@@ -202,6 +202,8 @@ class _Table:
                 "drop such rows first, or fill them"
             )
         encoded = self._arrow.types.is_dictionary(array.type)
+        if encoded and array.dictionary.null_count:
+            raise ParseError(f"{self._budget.path} has a missing value in a dictionary; fill it first")
         if column.is_text:
             return array if encoded else array.dictionary_encode()
         return (array.dictionary_decode() if encoded else array).to_numpy(zero_copy_only=False)
@@ -223,56 +225,57 @@ class _Table:
 
 def _as_names(array: Any) -> np.ndarray:
     """Strings of an array with a dictionary as objects."""
-    names = np.empty(len(array.dictionary), object)
-    names[:] = array.dictionary.to_pylist()
-    return names[array.indices.to_numpy()]
+    used, places = np.unique(array.indices.to_numpy(), return_inverse=True)
+    names = np.empty(len(used), object)
+    names[:] = array.dictionary.take(_pyarrow().array(used)).to_pylist()
+    return names[places]
 
 
 class _Names:
-    """Numbers for strings of arrays with dictionaries, in any order at first."""
+    """Columns of strings, in arrays with dictionaries.
+
+    Attributes:
+        num_bytes: about what the strings take of memory, as arrays and as ids.
+    """
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._last: dict[int, tuple[Any, np.ndarray]] = {}
+        self._columns: tuple[list[Any], list[Any]] = [], []
         self.num_bytes = 0
 
-    def number(self, array: Any, which: int) -> np.ndarray:
-        """The numbers of strings, int32. Batches of one row group have one dictionary in each column, `which`."""
-        last, known = self._last.get(which), array.dictionary
-        if last is None or not last[0].equals(known):
-            numbers, names = self._numbers, known.to_pylist()
-            before = len(numbers)
-            given = (numbers.setdefault(name, len(numbers)) for name in names)
-            last = self._last[which] = known, np.fromiter(given, np.int32, len(names))
-            self.num_bytes += NAME_BYTES * (len(numbers) - before) + known.nbytes
-        return last[1][array.indices.to_numpy()]
+    def add(self, *ends: Any) -> Iterator[np.ndarray]:
+        """Keep arrays of sources and of targets, and give their indices."""
+        for arrays, array in zip(self._columns, ends, strict=True):
+            known = array.dictionary
+            if not arrays or not arrays[-1].dictionary.equals(known):
+                self.num_bytes += NAME_BYTES * len(known) + known.nbytes
+            arrays.append(array)
+            yield array.indices.to_numpy()
 
-    def in_order(
-        self, source: np.ndarray, target: np.ndarray, weight: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, list[str]]:
-        """Both columns by the first appearance of names, source before target; the weights; and the names."""
-        both = np.empty(2 * len(source), np.int32)
-        both[0::2], both[1::2] = source, target
-        first = np.full(len(self._numbers), -1, np.int64)
-        first[both[::-1]] = np.arange(
-            len(both) - 1, -1, -1
-        )  # of several values for one place, the last one stays
+    def in_order(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """All sources and targets as numbers of names by first appearance, source before target, and these names."""
+        count = len(self._columns[0])
+        shared = _pyarrow().chunked_array([*self._columns[0], *self._columns[1]]).unify_dictionaries()
+        numbers = [chunk.indices.to_numpy() for chunk in shared.chunks]
+        both = np.empty(2 * sum(map(len, numbers[:count])), np.int32)
+        both[0::2], both[1::2] = np.concatenate(numbers[:count]), np.concatenate(numbers[count:])
+        known = shared.chunk(0).dictionary
+        first = np.full(len(known), -1, np.int64)
+        first[both[::-1]] = np.arange(len(both))[::-1]  # of several values for one place, the last one stays
         used = np.flatnonzero(first >= 0)
         order = used[np.argsort(first[used])]
         place = np.empty(len(first), np.int32)
         place[order] = np.arange(len(order))
-        names = list(self._numbers)
-        return place[source], place[target], weight, [names[number] for number in order.tolist()]
+        both = place[both]
+        return both[0::2].copy(), both[1::2].copy(), known.take(_pyarrow().array(order)).to_pylist()
 
 
 def _read(budget: Budget, options: ReadOptions) -> tuple[Graph, int]:
     table, names, parts = _Table(budget, options), _Names(), []
-    of_row, few = _ORDER_BYTES * table.are_names, _ROW_BYTES * min(_ROWS, table.num_rows)
-    beside = of_row * table.num_rows + few
+    beside = _ROW_BYTES * min(_ROWS, table.num_rows) + _ORDER_BYTES * table.are_names * table.num_rows
     budget.check(8 * table.num_rows + beside)
     for source, target, weight in table.batches(_ROWS):
         if table.are_names:
-            source, target = names.number(source, 0), names.number(target, 1)
+            source, target = names.add(source, target)
         parts.append((_narrowed(source), _narrowed(target), weight))
         budget.check(_bytes_of_graph(parts, options) + beside + names.num_bytes)
     if table.doubt:
@@ -280,8 +283,11 @@ def _read(budget: Budget, options: ReadOptions) -> tuple[Graph, int]:
     source, target, weight = _joined(parts or [table.no_edges()])
     if not table.are_names:
         return graph_of_columns(source, target, weight, options, budget)
-    edges = Edges(*names.in_order(source, target, weight))
-    return make_graph(edges, options, budget, integers=False)
+    del parts
+    source, target, known = names.in_order()
+    if len(set(known)) < len(known):
+        raise ParseError(f"{budget.path} is damaged: a dictionary has a string twice")
+    return make_graph(Edges(source, target, weight, known), options, budget, integers=False)
 
 
 _Part = tuple[np.ndarray, np.ndarray, np.ndarray | None]

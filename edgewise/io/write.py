@@ -172,10 +172,13 @@ def writing(graph: Graph, path: Path, in_edges: bool) -> int:
 def check_graph_writable(path: Path) -> None:
     """Refuse, before any work, a path that a graph cannot be written to. Raises OutputError."""
     if path.suffix != SUFFIX and _suffix(path) not in _LAYOUTS and by_suffix(path, _PACKINGS) is None:
-        others = [suffix for known in GRAPH_FORMATS for suffix in known.suffixes]
+        packed, others = (
+            [suffix for known in GRAPH_FORMATS if known.packed == packed for suffix in known.suffixes]
+            for packed in (True, False)
+        )
         raise OutputError(
-            f"{path} ends in {path.suffix or 'no suffix'!r}; expected {', '.join(_LAYOUTS)}, each also with .gz, "
-            f"{', '.join(others)} or {SUFFIX}"
+            f"{path} ends in {path.suffix or 'no suffix'!r}; expected {', '.join([*_LAYOUTS, *packed])}, each also "
+            f"with .gz, or {', '.join(others)} or {SUFFIX}"
         )
     check_place(path)
 
