@@ -32,7 +32,7 @@ def graph_of_columns(
             low, high = int(column.min()), int(column.max())
             if low < base or high > most:
                 raise GraphError(
-                    f"{budget.path}: the ids in {name} go from {low} to {high}; expected ids from {base} to {most}, as "
+                    f"the ids in {name} go from {low} to {high}; expected ids from {base} to {most}, as "
                     "many as num_vertices says. Leave it out for ids of any size"
                 )
     of_weights = 0 if weight is None else weight.nbytes

@@ -41,14 +41,15 @@ def refuse_foreign(file: TextFile) -> None:
     Raises:
         ParseError: it is.
     """
-    suffix, sign = file.suffix, "suffix"
-    if suffix not in _SUFFIXES:
-        suffix, sign = _suffix_of(file.head.decode(errors="replace")), "first line"
-    if suffix == _GRAPHML:
+    suffix, shown_by_line = file.suffix, _suffix_of(file.head.decode(errors="replace"))
+    if shown_by_line == _GRAPHML:
         raise ParseError(
-            f'{file.path} looks like GraphML (by its {sign}); give format="graphml" to read it so, or '
+            f'{file.path} looks like GraphML (by its first line); give format="graphml" to read it so, or '
             'format="edgelist" to read it as an edge list'
         )
+    sign = "suffix"
+    if suffix not in _SUFFIXES:
+        suffix, sign = shown_by_line, "first line"
     if suffix:
         name, package = _SUFFIXES[suffix]
         raise ParseError(

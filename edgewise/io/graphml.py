@@ -141,7 +141,7 @@ class _Document:
             place = f"<{outer}>" if outer else "the file"
             self._fail(f"got <{name}> in {place}; {advice if outer else 'expected <graphml>'}")
         self._open.append(name)
-        if name != "data" and name != "desc":
+        if name not in _LEAVES:
             self._attributes, self._value = attributes, None
         if name == "graph":
             self._start_graph()

@@ -282,7 +282,10 @@ def _read(budget: Budget, options: ReadOptions) -> tuple[Graph, int]:
         warn(printable(table.doubt), GraphWarning)
     source, target, weight = _joined(parts or [table.no_edges()])
     if not table.are_names:
-        return graph_of_columns(source, target, weight, options, budget)
+        try:
+            return graph_of_columns(source, target, weight, options, budget)
+        except GraphError as error:
+            raise GraphError(f"{budget.path}: {error}") from None
     del parts
     source, target, known = names.in_order()
     if len(set(known)) < len(known):
