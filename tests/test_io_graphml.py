@@ -86,7 +86,6 @@ def test_files_of_igraph(tmp_path: Path) -> None:
     loaded.write_graphml(str(tmp_path / "b.graphml"))
     back = read(tmp_path / "b.graphml")
     assert back.vertices.tolist() == [f"n{index}" for index in range(40)]
-    assert [(int(u[1:]), int(v[1:]), w) for u, v, w in sorted(edges_of(back))] != []
     assert sorted((int(u[1:]), int(v[1:]), w) for u, v, w in edges_of(back)) == sorted_edges(graph)
 
 
@@ -319,7 +318,7 @@ def test_memory_limit(document: Any) -> None:
 def test_any_change_of_a_byte_is_read_or_refused(document: Any) -> None:
     path = document(weighted("1", "2"), key("int"))
     content, random = path.read_bytes(), np.random.default_rng(1)
-    for _ in range(300):
+    for _ in range(100):
         changed = bytearray(content)
         changed[random.integers(len(content))] = int(random.integers(256))
         path.write_bytes(changed)
