@@ -116,7 +116,7 @@ def test_format_by_name(file: Any) -> None:
     assert edges_of(read(file("2,1\n"), format="csv")) == [(2, 1)]
     with pytest.raises(
         ParseError,
-        match="format is 'gml'; expected matrix-market, dimacs, tntp, metis, adjacency, csv, edgelist",
+        match="format is 'gml'; expected matrix-market, dimacs, tntp, metis, adjacency, adjlist, konect, csv, edgelist",
     ):
         read(file("1 2\n"), format="gml")
     with pytest.raises(ParseError, match="read as matrix-market, which has no option delimiter, names"):

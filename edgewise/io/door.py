@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +12,26 @@ from edgewise.graph.file import SUFFIX
 from edgewise.graph.file_format import MAGIC
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 from edgewise.io.adjacency import ADJACENCY, METIS
+from edgewise.io.adjlist import ADJLIST
 from edgewise.io.budget import Budget
 from edgewise.io.delimited import DELIMITED
 from edgewise.io.dimacs import DIMACS
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.foreign import refuse_foreign
 from edgewise.io.formats import Format, Plan
+from edgewise.io.konect import KONECT
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.reading import read_planned
-from edgewise.io.source import TextFile
+from edgewise.io.source import TextFile, as_path
 from edgewise.io.tntp import TNTP
 from edgewise.memory import as_bytes
 from edgewise.text import printable, shown
 
 #: The formats that are recognised most surely come first.
-FORMATS = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY, DELIMITED, EDGE_LIST)
+FORMATS = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY, ADJLIST, KONECT, DELIMITED, EDGE_LIST)
 #: Those whose suffixes, or first lines, cannot be mistaken.
-_SURE = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY)
+_SURE = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY, ADJLIST, KONECT)
 #: The name of the format that `edgewise.load` reads.
 _OWN = "edgewise"
 _FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress", "memory_limit"})
@@ -110,13 +113,14 @@ def read(
         directed, weighted, columns, weight_column, delimiter, header, comments, names, index_base,
         num_vertices, parallel_edges, self_loops, progress, memory_limit,
     )  # fmt: skip
-    if is_own(Path(os.fsdecode(path)), format):
+    place = as_path(path)
+    if is_own(place, format):
         return _load(path, options)
-    budget = Budget.of(Path(os.fsdecode(path)), as_bytes("memory_limit", memory_limit))
+    budget = Budget.of(place, as_bytes("memory_limit", memory_limit))
     with budget.kept():
         graph, mirrored = read_planned(*plan_file(budget, format, options))
     if mirrored:
-        warn(_listed_twice(path, mirrored, options), GraphWarning)
+        warn(_listed_twice(place, mirrored, options), GraphWarning)
     return graph
 
 
@@ -152,7 +156,10 @@ def plan_file(budget: Budget, name: Any, options: ReadOptions) -> tuple[TextFile
     useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
     if useless:
         raise ParseError(f"{file.path} is read as {chosen.name}, which has no option {', '.join(useless)}")
-    return file, chosen.plan(file, options)
+    plan = chosen.plan(file, options)
+    read_from = plan.seen or file
+    read_from.budget = replace(budget, weighted=plan.layout.has_weights)
+    return read_from, plan
 
 
 def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOptions) -> str:
