@@ -59,8 +59,9 @@ def _read_header(file: TextFile) -> tuple[Sizes, int, int, bool]:
             continue
         words = line.split(maxsplit=4)
         fmt = words[2] if len(words) > 2 else "0"
-        if not 2 <= len(words) <= 4 or not _FMT.fullmatch(fmt):
+        if not words[0].isdecimal():
             refuse_foreign(file)
+        if not 2 <= len(words) <= 4 or not _FMT.fullmatch(fmt):
             raise ParseError(
                 f"{file.path}:{number}: got {shortened(line)!r}; expected {_SIZES}. For other files of this name, give "
                 "format='adjacency' or 'edgelist'"

@@ -1,31 +1,27 @@
 """Edge lists of NetworkX with the attributes of edges: lines "u v {'weight': 3.0, 'color': 'red'}".
 
-Such a file is seen as one of lines "u v 3.0", each as long as before. Attributes are read as Python's literals, and
-never evaluated: most lines by a regular expression, others by `ast.literal_eval`.
+Such a file is seen as one of lines "u v 3.0", each as long as before. Nothing in it is evaluated.
 """
 
 import ast
 import re
 from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 
 from edgewise.errors import GraphWarning, ParseError, warn
+from edgewise.io import edge_data_tokens as tokens
+from edgewise.io.lines import first_bytes
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import BLANKS, TextFile
 from edgewise.text import listed, printable, shortened, shown
 
 _WEIGHT = "weight"
-_STRING = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
-_VALUE = rf"(?:{_STRING}|[-+\w.]++(?:\([-+\w.]*+\))?)"
-_PAIR = rf"(?:{_STRING}): {_VALUE}"
-#: What stands before the attributes, which blanks or a mark end; and a line of attributes without other ones in them.
-_ENDS = r"([^{\n]*[ \t,;|])"
-_LINE = re.compile(rf"{_ENDS}(\{{\}}|\{{[^:\n]+:.*\}})[{BLANKS}]*".encode())
-_FLAT = re.compile(rf"{_ENDS}\{{((?:{_PAIR}(?:, {_PAIR})*+)?)\}}[{BLANKS}]*".encode())
-_PAIRS = re.compile(rf"({_STRING}): ({_VALUE})".encode())
-#: A number, perhaps one of NumPy; those that are not finite are refused later.
-_NUMBER = re.compile(rb"(?:np\.\w+\()?([-+]?(?:[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|inf|nan))\)?")
-#: Attributes of more bytes are not read by Python, nor names of more attributes kept.
-_LONGEST, _MOST_NAMES = 2**12, 1000
+#: The ends of an edge, which blanks or a mark end, and its attributes.
+_LINE = re.compile(rf"([^{{\n]*[ \t,;|])(\{{\}}|\{{[^:\n]+:.*\}})[{BLANKS}]*")
+#: The most keys that are told apart, and the most bytes of one.
+_MOST_KEYS, _LONGEST_KEY = 1000, 2**10
 #: Lines of other files of NetworkX: two tuples, as of a lattice; a neighbour and its data below the line of a vertex.
 _TUPLES = re.compile(rf"[{BLANKS}]*\([^()]*,[^()]*\)[{BLANKS},]+\([^()]*,[^()]*\)")
 _NEIGHBOR = re.compile(rf"[{BLANKS}]*[^{BLANKS}]+ (\{{\}}|\{{.+:.*\}})[{BLANKS}]*")
@@ -33,8 +29,8 @@ _NEIGHBOR = re.compile(rf"[{BLANKS}]*[^{BLANKS}]+ (\{{\}}|\{{.+:.*\}})[{BLANKS}]
 
 def ends_of(line: str) -> str:
     """A line without the attributes of its edge."""
-    match = _LINE.fullmatch(line.encode(errors="replace"))
-    return line if match is None else match[1].decode(errors="replace")
+    match = _LINE.fullmatch(line)
+    return line if match is None else match[1]
 
 
 def refuse_other_of_networkx(file: TextFile, lines: list[str]) -> None:
@@ -72,7 +68,7 @@ def edge_data(file: TextFile, first: str | None, comments: str, options: ReadOpt
     Raises:
         ParseError: an attribute that is asked for and not there.
     """
-    if first is None or _LINE.fullmatch(first.encode(errors="replace")) is None:
+    if first is None or _LINE.fullmatch(first) is None:
         return None
     return EdgeData(file, first, comments, options)
 
@@ -86,43 +82,25 @@ class EdgeData(TextFile):
 
     def __init__(self, file: TextFile, first: str, comments: str, options: ReadOptions) -> None:
         vars(self).update(vars(file))  # a pipe is read once
-        self._comments = tuple(mark.encode() for mark in comments)
+        self._is_comment = first_bytes(comments)
         self._attribute = _WEIGHT if options.weight_column is None else options.weight_column
-        self._leaves_all = options.weighted is False
-        self._is_quiet = self._leaves_all or options.weight_column is not None
-        #: For each attribute as it is written: whether it is the weight.
-        self._is_weight: dict[bytes, bool] = {}
-        self._left_out: dict[str, None] = {}
-        self.weighted = self._has_weights(first, options)
+        self._is_quiet = options.weighted is False or options.weight_column is not None
+        self._keys: list[bytes] = []
+        self._names: list[Any] = []
+        self._arrange_keys()
+        self._wanted = tokens.UNREAD
+        if options.weighted is not False:
+            self._wanted = tokens.WEIGHT if self._has_weights(first, options) else tokens.NO_WEIGHT
 
-    def _has_weights(self, first: str, options: ReadOptions) -> bool:
-        """Whether edges have weights, as the first one tells."""
-        if self._leaves_all:
-            return False
-        attributes = self._names_in(first.encode(errors="replace"))
-        if self._attribute in attributes:
-            return True
-        if options.weighted or options.weight_column is not None:
-            names = listed(map(shown, attributes)) or "none"
-            raise ParseError(
-                f"{self.path} has no attribute {shown(self._attribute)} on its first edge; it has {names}. "
-                "weight_column= names another one, and weighted=False leaves all of them out"
-            )
-        return False
-
-    def _names_in(self, line: bytes) -> list:
-        """The names of the attributes in a line."""
-        match = _FLAT.fullmatch(line)
-        if match is not None:
-            return [ast.literal_eval(name.decode()) for name, _ in _PAIRS.findall(match[2])]
-        match = _LINE.fullmatch(line)
-        assert match is not None
-        return list(self._evaluated(match[2], line, None))
+    @property
+    def weighted(self) -> bool:
+        """Whether there are weights."""
+        return self._wanted == tokens.WEIGHT
 
     def lines(self) -> Iterator[str]:
         """The lines from the start on, read only as they are asked for."""
-        for number, line in enumerate(super().lines(), start=1):
-            yield self._plain(line.encode(), number).decode(errors="replace")
+        for number, line in enumerate(super().lines()):
+            yield self._replaced(f"{line}\n".encode(), number).decode(errors="replace").removesuffix("\n")
 
     def blocks(self) -> Iterator[bytes]:
         """The lines of the file, a megabyte or more at a time.
@@ -132,98 +110,93 @@ class EdgeData(TextFile):
         """
         number = 0
         for block in super().blocks():
-            lines = block.split(b"\n")
-            lines.pop()  # a block ends with a line
-            yield b"\n".join([self._plain(line, number + k) for k, line in enumerate(lines, start=1)]) + b"\n"
-            number += len(lines)
-        if self._left_out and not self._is_quiet:
+            yield self._replaced(block, number)
+            number += block.count(b"\n")
+        left = [shown(name) for name in self._names if name != self._attribute]
+        meant = f"weight_column={self._attribute!r}" if self.weighted else "weighted=False"
+        if left and not self._is_quiet:
             warn(
                 printable(
-                    f"{self.path} has attributes of edges that were left out: {listed(map(shown, self._left_out))}. "
-                    "weight_column= takes one of them as weights; weighted=False, or weight_column='weight', is quiet"
+                    f"{self.path} has attributes of edges that were left out: {listed(left)}. weight_column= takes one "
+                    f"as weights; {meant} says that this is meant"
                 ),
                 GraphWarning,
             )
 
-    def _plain(self, line: bytes, number: int) -> bytes:
-        """A line with its weight, or 0, in place of its attributes."""
-        match = (_LINE if self._leaves_all else _FLAT).fullmatch(line)
-        if match is None:
-            return self._plain_slowly(line, number)
-        weight = None
-        if not self._leaves_all:
-            for name, value in _PAIRS.findall(match[2]):
-                is_weight = self._is_weight.get(name)
-                if is_weight is None:
-                    is_weight = self._notice(name)
-                if is_weight:
-                    found = _NUMBER.fullmatch(value)
-                    if found is None:
-                        raise self._no_number(line, number)
-                    weight = found[1]
-        return self._checked(match[1], weight, line, number)
-
-    def _notice(self, name: bytes) -> bool:
-        """Whether the name of an attribute, as it is written, is that of the weight."""
-        is_weight = self._named(ast.literal_eval(name.decode(errors="replace")))
-        if len(self._is_weight) < _MOST_NAMES:
-            self._is_weight[name] = is_weight
-        return is_weight
-
-    def _named(self, name: object) -> bool:
-        """Whether an attribute is the weight; another one is noted."""
-        if name == self._attribute:
-            return True
-        if len(self._left_out) < _MOST_NAMES:
-            self._left_out[shown(name) if not isinstance(name, str) else name] = None
-        return False
-
-    def _plain_slowly(self, line: bytes, number: int) -> bytes:
-        """`_plain` for a line without attributes, or one whose attributes Python has to read."""
-        text = line.strip(BLANKS.encode())
-        if not text or text.startswith(self._comments):
-            return line
-        match = _LINE.fullmatch(line)
-        if match is None:
-            raise self._refusal(
-                line, number, "expected attributes in braces behind the edge, as on the first line"
-            )
-        weight = None
-        for name, value in self._evaluated(match[2], line, number).items():
-            if self._named(name):
-                if isinstance(value, bool) or not isinstance(value, int | float):
-                    raise self._no_number(line, number)
-                weight = repr(value).encode()
-        return self._checked(match[1], weight, line, number)
-
-    def _checked(self, ends: bytes, weight: bytes | None, line: bytes, number: int) -> bytes:
-        """The ends of an edge and its weight, or 0, in as many bytes as the line had."""
-        if (weight is not None) != self.weighted:
-            name = shown(self._attribute)
-            expected = f"expected the attribute {name}, as before" if self.weighted else f"{name} is new here"
-            raise self._refusal(line, number, f"{expected}. weighted=False leaves all attributes out")
-        return (ends + (weight or b"0")).ljust(len(line))
-
-    def _evaluated(self, text: bytes, line: bytes, number: int | None) -> dict:
-        """Attributes as a dictionary."""
+    def _has_weights(self, first: str, options: ReadOptions) -> bool:
+        """Whether edges have weights, as the first one tells."""
+        self._wanted = tokens.WEIGHT
         try:
-            if len(text) > _LONGEST:
-                raise ValueError
-            found = ast.literal_eval(text.decode())
-            if isinstance(found, dict):
-                return found
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            pass
-        raise self._refusal(
-            line,
-            number,
-            f"expected attributes as Python writes numbers and strings, in at most {_LONGEST:,} bytes. weighted=False "
-            "leaves all of them out",
-        )
+            self._replaced(f"{first}\n".encode(), None)
+        except _WithoutWeightError:
+            if options.weighted or options.weight_column is not None:
+                raise ParseError(
+                    f"{self.path} has no attribute {shown(self._attribute)} on its first edge; it has "
+                    f"{listed(map(shown, self._names)) or 'none'}. weight_column= names another one, and "
+                    "weighted=False leaves all of them out"
+                ) from None
+            return False
+        return True
 
-    def _no_number(self, line: bytes, number: int) -> ParseError:
-        return self._refusal(line, number, f"expected a number as the attribute {shown(self._attribute)}")
+    def _replaced(self, lines: bytes, number: int | None) -> bytes:
+        """Lines with weights, or 0, in place of attributes.
 
-    def _refusal(self, line: bytes, number: int | None, expected: str) -> ParseError:
+        Args:
+            lines: each with its end.
+            number: how many lines the file has before them, or None for its first edge, on a line unknown.
+
+        Raises:
+            ParseError: a line without attributes, or with other ones than expected.
+        """
+        text, state = np.frombuffer(lines, np.uint8).copy(), np.zeros(tokens.NUM_STATE, np.int64)
+        state[[tokens.KEYS, tokens.FULL]] = len(self._keys), len(self._keys) >= _MOST_KEYS
+        while reason := int(
+            tokens.replace_attributes(text, state, self._wanted, self._is_comment, *self._arranged)
+        ):
+            line = lines[int(state[tokens.POSITION]) :].split(b"\n", 1)[0]
+            if reason == tokens.NEW_KEY and self._add(lines[state[tokens.START] : state[tokens.STOP]]):
+                state[[tokens.KEYS, tokens.FULL]] = len(self._keys), len(self._keys) >= _MOST_KEYS
+                continue
+            if reason == tokens.MISSING and number is None:
+                raise _WithoutWeightError
+            raise self._refusal(
+                reason, line, None if number is None else number + int(state[tokens.LINE]) + 1
+            )
+        return text.tobytes()
+
+    def _add(self, key: bytes) -> bool:
+        """Know a key from now on, unless it is none."""
+        try:
+            name = ast.literal_eval(key.decode()) if len(key) <= _LONGEST_KEY else None
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            name = None
+        if not isinstance(name, str | int | float):
+            return False
+        self._keys.append(key)
+        self._names.append(name)
+        self._arrange_keys()
+        return True
+
+    def _arrange_keys(self) -> None:
+        """The keys as compiled code takes them."""
+        pool = np.frombuffer(b"".join(self._keys), np.uint8)
+        ends = np.cumsum([len(key) for key in self._keys], dtype=np.int64)
+        self._arranged = pool, ends, np.array([name == self._attribute for name in self._names], np.bool_)
+
+    def _refusal(self, reason: int, line: bytes, number: int | None) -> ParseError:
+        """The error that says what the scan stopped at."""
+        name, leaves = shown(self._attribute), ". weighted=False leaves all attributes out"
+        expected = {
+            tokens.NO_ATTRIBUTES: "expected attributes in braces behind the edge, as on the first line",
+            tokens.BROKEN: "expected attributes as Python writes a dictionary" + leaves,
+            tokens.NEW_KEY: "expected attributes with strings as their names" + leaves,
+            tokens.NOT_A_NUMBER: f"expected a number as the attribute {name}" + leaves,
+            tokens.MISSING: f"expected the attribute {name}, as before" + leaves,
+            tokens.UNEXPECTED: f"expected no attribute {name}, as before" + leaves,
+        }[reason]
         place = self.path if number is None else f"{self.path}:{number}"
         return ParseError(f"{place}: got {shortened(line.decode(errors='replace'))!r}; {expected}")
+
+
+class _WithoutWeightError(Exception):
+    """The first edge has no weight."""

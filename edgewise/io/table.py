@@ -39,6 +39,8 @@ from edgewise.text import listed, shortened, shown
 COMMENTS = "#%"
 #: Comments by which `edgewise.io.write` declares the ids of an edge list; no line of column names comes after them.
 DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
+#: The columns of a line with a weight.
+_WITH_WEIGHT = 3
 #: The most columns of a table; a line with more is refused before a list of them is made.
 _MOST_COLUMNS = 10_000
 
@@ -71,6 +73,12 @@ def plan_table(
     if options.header is None and usual_header is False:
         table.check_has_no_names()
     layout, directed = table.layout(options), options.directed is not False
+    if seen is not None and layout.num_columns != _WITH_WEIGHT:
+        raise ParseError(
+            f"{file.path}: got {shortened(first[0])!r}; expected two vertices before the attributes. If names have "
+            "blanks in them, write the file with networkx.write_edgelist(G, path, delimiter='\\t') and read it with "
+            "delimiter='\\t'"
+        )
     return Plan(
         layout,
         options,
