@@ -56,34 +56,37 @@ def read(
     progress: Callable[[int], None] | None = None,
     memory_limit: float | str | None = None,
 ) -> Graph:
-    """Read a graph from a text file, plain or compressed with gzip, bzip2 or xz (zstd from Python 3.14 on), or from a
-    file of edgewise's own, which `edgewise.load` opens at once.
+    """Read a graph from a text file, plain or compressed with gzip, bzip2, xz or zstd (before Python 3.14 with the
+    extra ``edgewise[zstd]``), or from a file of edgewise's own, which `edgewise.load` opens at once.
 
     Integer weights make an int64 graph, others a float64 one. Integer ids are ordered by value and may have
     any number of digits; names are numbered by first appearance. O(bytes).
 
     Args:
-        path: the file.
-        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market", "dimacs" (.gr, of PACE, too), "tntp" (weights are
-            its column "length" unless `weight_column` names another), "metis" (.graph, .metis), "adjacency"
-            (.graph-txt: the number of vertices, then a line of successors for each from 0 on, as WebGraph writes it) or
-            "edgewise"; None to tell by suffix or content. Files that look like GML, GraphML, GEXF, Pajek, JSON or DOT
-            are then refused.
-        directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
-            and a graph of PACE or METIS are undirected. Where the file has "u v" and "v u", each line becomes an edge
-            of its own, with a warning; see `parallel_edges`.
+        path: the file; "-" for standard input. The bytes of a pipe, as they come, are kept in memory while it is read.
+        format: "edgelist" (SNAP; .el and .wel of GAP; of NetworkX with attributes in braces), "csv" (also TSV),
+            "matrix-market", "dimacs" (.gr, of PACE, too), "tntp" (weights are its column "length" unless
+            `weight_column` names another), "metis" (.graph, .metis), "adjacency" (.graph-txt: the number of vertices,
+            then a line of successors for each from 0 on, as WebGraph writes it), "adjlist" (of NetworkX: lines of a
+            vertex and its neighbours), "konect" (out.*: "% sym weighted" above the edges) or "edgewise"; None to tell
+            by suffix or content. Files that look like GML, GraphML, GEXF, Pajek, JSON or DOT are then refused.
+        directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file, a graph
+            of PACE or METIS, and one of KONECT that says "sym" are undirected. Where the file has "u v" and "v u",
+            each line becomes an edge of its own, with a warning; see `parallel_edges`.
         weighted: False to leave weights out, True to demand them. Default: where a column is called "weight", or
             where there are three columns and the remaining one has a number on the first line of data. A header may
             call it "cost", "length", "distance", "capacity" or "value"; another name leads to a warning, and columns
             whose names say otherwise, such as "id", "year" or "type", are left out. A missing value ("NA", "-", ...)
-            or a decimal comma on that line is refused, and so is a word above a number.
+            or a decimal comma on that line is refused, and so is a word above a number. Of attributes in braces,
+            "weight" is the weight; each edge has it, or none. A .wel file has weights.
         columns: those of sources and targets, by number from 0 or by the name in the header. Default: those that the
-            header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2";
-            else the first two.
-        weight_column: the column of weights, by number or name.
+            header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2",
+            or else such as "FromNodeId" and "ToNodeId", "id_1" and "id_2"; else the first two.
+        weight_column: the column of weights, by number or name, or the name of an attribute in braces.
         delimiter: between columns. Default: spaces and tabs in edge lists; in CSV files whichever of tab,
             comma, semicolon, bar the first line has, else spaces.
-        header: whether the first line names the columns. Default: False for edge lists, which are refused if the line
+        header: whether the first line names the columns. Default: True if `columns` or `weight_column` has names; else
+            False for edge lists, which are refused if the line
             has such usual names above integers; CSV files have a header if the line has usual names such as "source"
             and "target", or words above integers. A file with "# Ids: ..." has none.
         comments: characters that start a line to be skipped, by default "#%".
@@ -100,12 +103,15 @@ def read(
     Warns:
         GraphWarning: an undirected graph that keeps parallel edges, from a file that lists edges in both
             directions: degrees count them twice. A column of numbers that was taken as weights, or left out, by
-            its name.
+            its name. Where `weighted` and `weight_column` are not given: columns, or attributes, that were left out,
+            and weights that look like times. Where `header` is not given: a first line that has the numbers of
+            vertices and edges of the rest, or words above integers.
 
     Raises:
         ParseError: a missing, empty, truncated or binary file, or a line that cannot be read; with its number.
         GraphError: edges that make no graph with these options.
         MemoryLimitError: a graph, a number of vertices or a line that needs more memory than allowed.
+        MissingDependencyError: a file compressed with zstd, and no module that reads it.
     """
     if not isinstance(path, str | os.PathLike):
         raise ParseError(f"path is {shown(path)}; expected the name of a file")

@@ -1,4 +1,4 @@
-"""Write a graph as an edge list, a CSV file, a Matrix Market file or a file of edgewise's own, whole or not at all."""
+"""Write a graph in the format of a suffix, a text or edgewise's own, whole or not at all."""
 
 import os
 from collections.abc import Callable
@@ -44,13 +44,26 @@ def write(
     quote_formulas: bool = False,
     in_edges: bool = False,
 ) -> None:
-    """Write the edges of a graph, each edge of an undirected graph once; .gz at the end of the name compresses.
+    """Write the edges of a graph; .gz, .bz2, .xz or .zst at the end of the name compresses.
 
-    The suffix decides the format: .edgewise for one that keeps all of the graph, see `edgewise.Graph.save`; .txt or
-    .tsv for an edge list, .csv for a table with a header, .mtx for Matrix Market, which keeps vertices without edges,
-    and has 1..n in the place of ids. `edgewise.read` reads the texts back, with ``directed=False`` for an undirected
-    graph in another format than Matrix Market. Ids of vertices without edges, the order of the vertices and the dtypes
-    of 32 bits are lost in texts. A graph that it would not read is refused.
+    The suffix decides the format:
+
+    - .edgewise: keeps all of the graph, see `edgewise.Graph.save`.
+    - .txt, .edges, .edgelist, .snap, .tsv: an edge list, with comments. .csv: a table with a header.
+    - .el, .wel: edge lists of the GAP Benchmark Suite, without and with weights; integer ids from 0 on.
+    - .mtx: Matrix Market. .gr: DIMACS, for shortest paths, with integer weights, 1 where the graph has none; an
+      undirected graph becomes one of both directions of each edge. Both have 1..n in the place of ids.
+    - .graph, .metis: METIS, for undirected graphs without self-loops and parallel edges, with positive integer weights
+      or none; 1..n in the place of ids.
+    - .graph-txt: rows of successors, as WebGraph reads them, for graphs without weights and parallel edges; 0..n-1 in
+      the place of ids; both directions of an undirected edge.
+    - .adjlist: an adjacency list of NetworkX, for graphs without weights.
+
+    Each edge of an undirected graph is written once where no other is said. `edgewise.read` reads the texts back, with
+    ``directed=False`` for an undirected graph in another format than Matrix Market and METIS, and for .gr and
+    .graph-txt with ``parallel_edges="first"`` beside it. Ids of vertices without edges are lost in edge lists and
+    tables, the order of the vertices and the dtypes of 32 bits in all texts. A graph that would not be read back is
+    refused.
 
     Weights are written as the shortest decimal numbers that identify them in their dtype. They are read as int64 or
     float64: int32 and int64 with the same values, float64 with the same bits. A float32 weight comes back as the
@@ -66,7 +79,8 @@ def write(
         in_edges: write in-edges as well, to .edgewise files.
 
     Raises:
-        OutputError: another suffix, ids or a graph that would not be read back, or a place that cannot be written.
+        OutputError: another suffix, ids or a graph that cannot stand in the format, or a place that cannot be written.
+        MissingDependencyError: .zst, and no module that writes it.
         GraphTypeError: `graph` is not a graph.
         ParameterError: another kind of `progress`, or of `quote_formulas`.
     """
