@@ -304,19 +304,6 @@ def test_several_gzip_members(tmp_path: Path) -> None:
     assert edges_of(read(path)) == [(0, 1), (1, 2)]
 
 
-def test_zstd_is_read_or_refused_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "graph.txt.zst"
-    try:
-        from compression import zstd
-    except ImportError:
-        path.write_bytes(b"\x28\xb5\x2f\xfd....")
-        with pytest.raises(ParseError, match=r"zstd, which Python reads from version 3\.14 on"):
-            read(path)
-    else:
-        path.write_bytes(zstd.compress(b"0 1\n"))
-        assert edges_of(read(path)) == [(0, 1)]
-
-
 DIMACS_TEXT = "p sp 3 2\na 1 2 5\na 2 3 7\n"
 MARKET_TEXT = "%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 5\n2 3 7\n"
 

@@ -86,12 +86,12 @@ def read(
         delimiter: between columns. Default: spaces and tabs in edge lists; in CSV files whichever of tab,
             comma, semicolon, bar the first line has, else spaces.
         header: whether the first line names the columns. Default: True if `columns` or `weight_column` has names; else
-            False for edge lists, which are refused if the line
-            has such usual names above integers; CSV files have a header if the line has usual names such as "source"
-            and "target", or words above integers. A file with "# Ids: ..." has none.
+            False for edge lists, which are refused if the line has such usual names above integers; CSV files have a
+            header if the line has usual names such as "source" and "target", or words above integers. A file with
+            "# Ids: ..." has none.
         comments: characters that start a line to be skipped, by default "#%".
         names: whether ids are names. Default: as a comment "# Ids: names" or "# Ids: integers" says, which
-            `edgewise.io.write` puts into edge lists; else if the first edge has an id that is no integer.
+            `edgewise.write` puts into edge lists; else if the first edge has an id that is no integer.
         index_base: the smallest id that `num_vertices` allows, 0 by default.
         num_vertices: keeps vertices without edges: the ids are then ``index_base .. index_base +
             num_vertices - 1``. Not with names.

@@ -249,6 +249,8 @@ class _Table:
         """The remaining one of three columns, if it has weights: numbers, under a name that allows them."""
         first = self._found[0][1][place]
         name = self._header[place] if self._header else None
+        if name is not None and is_integer(name):  # a line of sizes that is left out as a header
+            name = None
         if name is not None and is_no_weight(name):
             if is_number(first):
                 self.doubt = (
