@@ -103,7 +103,7 @@ def test_columns_are_chosen_as_in_csv_files(table: Any) -> None:
     path = table(weight=[1, 2], to=[5, 6], **{"from": [7, 8]}, note=["a", "b"])
     assert edges_of(read(path)) == [(7, 5, 1), (8, 6, 2)]
     assert edges_of(read(path, columns=("to", "from"), weighted=False)) == [(5, 7), (6, 8)]
-    assert edges_of(read(path, columns=(0, 1))) == [(1, 5), (2, 6)]
+    assert edges_of(read(path, columns=(0, 1), weighted=False)) == [(1, 5), (2, 6)]
     assert edges_of(read(path, weight_column=0)) == [(7, 5, 1), (8, 6, 2)]
     assert edges_of(read(table(a=[0], b=[1], cost=[0.5]))) == [(0, 1, 0.5)]
     assert edges_of(read(table(a=[0], b=[1], kind=["x"]))) == [(0, 1)]
@@ -116,6 +116,8 @@ def test_doubts_are_said(table: Any) -> None:
         assert read(table(a=[0], b=[1], age=[3])).weighted
     with pytest.warns(GraphWarning, match="numbers in the column 'year', which were left out"):
         assert not read(table(a=[0], b=[1], year=[3])).weighted
+    with pytest.warns(GraphWarning, match="of 4 columns, the columns 'c', 'd' were left out"):
+        assert not read(table(a=[0], b=[1], c=[3], d=[4])).weighted
     path = table(a=[0], b=[1], year=[3])
     with pytest.warns(GraphWarning, match="'year'"):
         ew.build(path.with_suffix(".edgewise"), path)

@@ -51,7 +51,7 @@ from edgewise.io import read, source, write
         ("0,1\n", {}, "has 1 columns on the first line"),
         ("0 1\n", {"weighted": True}, "has 2 columns; weighted=True needs a third"),
         ("0 1\n", {"weight_column": 2}, "expected one with number 2"),
-        ("0 1\n", {"columns": ("a", "b")}, "has no header; there is no column 'a'"),
+        ("0 1\n", {"columns": ("a", "b")}, "the columns 0, 1; there is no column 'a'"),
         ("a b\n0 1\n", {"columns": ("a", "c"), "header": True}, "the columns a, b; there is no column 'c'"),
         ("# only comments\n", {}, "has no edges; give num_vertices"),
         ("0 1\n", {"delimiter": ", "}, "delimiter is ', '; expected one character"),

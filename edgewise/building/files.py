@@ -1,9 +1,7 @@
 """Edges in text files, read a block of lines at a time."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from edgewise.io.formats import Plan
 from edgewise.io.lines import EdgePieces, LongIdError
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import check_declared
-from edgewise.io.source import TextFile
+from edgewise.io.source import TextFile, as_path
 from edgewise.text import printable
 
 #: Bytes of memory that reading takes: a block of lines, its columns, and what a decompressor holds.
@@ -52,7 +50,7 @@ class Files:
     def __init__(self, paths: Sequence[Any], name: str | None, options: ReadOptions, room: Room) -> None:
         self._room, self._files, self.held_bytes = room, [], 0
         for path in paths:
-            budget = Budget(Path(os.fsdecode(path)), room.limit, room.given)
+            budget = Budget(as_path(path), room.limit, room.given)
             if is_own(budget.path, name):
                 raise ParseError(
                     f"{budget.path} holds a whole graph already; expected text. edgewise.load opens it"
@@ -113,6 +111,11 @@ class Files:
                 "takes longer ones, and pieces take uint64. For names as ids, give names=True"
             ) from None
         check_declared(file, plan, count)
+        if self._pieces.has_lone_vertices and self.num_vertices is None and not plan.layout.names:
+            raise ParseError(
+                f"{file.path} has vertices without neighbours, which no edge may name; give num_vertices to keep them, "
+                "or take edgewise.read"
+            )
 
     def _check_weights(self, weighted: bool) -> None:
         """Refuse files of which some have weights. Raises GraphError."""
@@ -139,7 +142,7 @@ class Files:
     @property
     def _share_read(self) -> float:
         """How much of the files was read, from 0 to 1."""
-        sizes = [file.path.stat().st_size for file, _ in self._files]
+        sizes = [file.packed_size for file, _ in self._files]
         done = sum(sizes[: self._number]) + self._reading.share_read * sizes[self._number]
         return done / sum(sizes) if done else 0.0
 

@@ -1,8 +1,6 @@
 """Edges in files of tables that are no text, such as Parquet, read some rows at a time."""
 
-import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from edgewise.io.budget import Budget
 from edgewise.io.door import check_options, graph_format
 from edgewise.io.formats import EdgeTable
 from edgewise.io.options import ReadOptions
+from edgewise.io.source import as_path
 from edgewise.text import printable
 
 
@@ -56,7 +55,7 @@ def tables_in(paths: Sequence[Any], name: Any, options: ReadOptions, room: Room)
         ParseError: a file of a format that is read as a whole.
         GraphError: some files are tables and others text.
     """
-    budgets = [Budget(Path(os.fsdecode(path)), room.limit, room.given) for path in paths]
+    budgets = [Budget(as_path(path), room.limit, room.given) for path in paths]
     found = [graph_format(budget.path, name) for budget in budgets]
     tables = []
     for budget, known in zip(budgets, found, strict=True):

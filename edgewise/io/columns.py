@@ -101,7 +101,7 @@ def read_columns(path: Path, memory_limit: int | None = None) -> dict[str, list[
     delimiter = _delimiter(path, ParseError)
     budget = Budget.of(path, memory_limit)
     try:
-        with budget.kept(), open_text(path, "rt", compressed=path.suffix == ".gz") as file:
+        with budget.kept(), open_text(path, "rt", path.suffix) as file:
             reader = csv.reader(_lines(path, file), delimiter=delimiter)
             names = next(reader, [])
             rows, taken = [], 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgewise.graph import Graph
 from edgewise.io.budget import Budget
+from edgewise.io.edge_data import EdgeData
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.rows import RowLayout
@@ -26,6 +27,8 @@ class Plan:
         both_directions: whether each edge stands for two arcs.
         directed: whether the graph is one of arcs.
         doubt: what to warn of if the columns may have been meant otherwise.
+        seen: the file as lines of this layout, where its own lines are others.
+        may_begin_with_sizes: whether the first edge may be a line of the numbers of vertices and edges.
     """
 
     layout: LineLayout | RowLayout
@@ -35,6 +38,8 @@ class Plan:
     directed: bool
     declared: int | None = None
     doubt: str | None = None
+    seen: EdgeData | None = None
+    may_begin_with_sizes: bool = False
 
 
 @dataclass(frozen=True)

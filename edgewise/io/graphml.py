@@ -27,6 +27,7 @@ from edgewise.io.once import CHUNK, edges_once
 from edgewise.io.options import ReadOptions
 from edgewise.io.reading import make_graph
 from edgewise.io.source import TextFile
+from edgewise.io.writing import as_written
 from edgewise.memory import held, in_turn
 from edgewise.text import listed, printable, shown
 
@@ -330,8 +331,7 @@ def _write(graph: Graph, file: IO[bytes], suffix: str, progress: Callable[[int],
         if weight is None:
             text = "".join(f"{start}/>\n" for start in starts)
         else:
-            values = weight.astype(str) if weight.dtype == np.float32 else weight
-            pairs = zip(starts, values.tolist(), strict=True)
+            pairs = zip(starts, as_written(weight), strict=True)
             text = "".join(f'{start}><data key="w">{value}</data></edge>\n' for start, value in pairs)
         file.write(text.encode())
         progress(done)

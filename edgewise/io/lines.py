@@ -38,6 +38,7 @@ class LineLayout:
         ids: the smallest and the largest id allowed, or None.
         whole_weights: whether weights are integers, as far as is known; one fraction makes all of them floats.
         fractions: whether weights may have a fraction.
+        form: what each line has, where the format says so and not the first line.
     """
 
     source: int = 0
@@ -51,6 +52,12 @@ class LineLayout:
     ids: tuple[int, int] | None = None
     whole_weights: bool = True
     fractions: bool = True
+    form: str | None = None
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether weights are read."""
+        return self.weight is not None
 
     def scan(self, file: TextFile) -> "Scan":
         """A scan of a file of such lines."""
@@ -79,18 +86,23 @@ class Layout(Protocol):
     def names(self) -> bool:
         """Whether ids are names."""
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether weights are read."""
+
     def scan(self, file: TextFile) -> "Scan":
         """A scan of a file."""
 
 
 @dataclass
 class Edges:
-    """Columns of edges: ids as integers, or as indices into `names`."""
+    """Columns of edges: ids as integers, or as indices into `names`; and vertices, all of which edges need not name."""
 
     source: np.ndarray
     target: np.ndarray
     weight: np.ndarray | None
     names: list[str] | None = None
+    vertices: np.ndarray | None = None
 
 
 class LongIdError(Exception):
@@ -147,6 +159,11 @@ class EdgePieces:
     def names(self) -> list[str]:
         """The names, after all edges have been read."""
         return self._scan.take_names() or []
+
+    @property
+    def has_lone_vertices(self) -> bool:
+        """Whether there may be vertices that no edge names."""
+        return self._scan.has_lone_vertices
 
 
 @dataclass
@@ -241,6 +258,11 @@ class Scan:
     def finish(self) -> None:
         """Check what is known when the whole file was read."""
 
+    @property
+    def has_lone_vertices(self) -> bool:
+        """Whether there may be vertices that no edge names."""
+        return False
+
     def _scan(self, buffer: np.ndarray, columns: tuple[np.ndarray, ...]) -> int:
         names = self._names
         room = (None,) * 4 if names is None else (names.pool, names.ends, names.hashes, names.slots)
@@ -334,7 +356,8 @@ class Scan:
             tokens.NOT_AN_INTEGER: f"expected an integer id in column {column}"
             + (". For names as ids, give names=True" if layout.ids is None else ""),
             tokens.OUT_OF_RANGE: f"expected an id from {lowest} to {highest} in column {column}, as many as declared",
-            tokens.WRONG_COLUMNS: f"it has {column} columns; expected {layout.num_columns}, as on the first line",
+            tokens.WRONG_COLUMNS: f"it has {column} columns; expected {layout.num_columns}, "
+            + ("as on the first line" if layout.form is None else f"{layout.form!r}"),
             tokens.NOT_A_NUMBER: f"expected a number as the weight in column {column}",
             tokens.FRACTION: f"expected an integer as the weight in column {column}, as declared",
             tokens.NOT_FINITE: f"expected a finite weight in column {column}. Drop such edges first",

@@ -31,7 +31,7 @@ from edgewise.io.lines import Edges, narrow
 from edgewise.io.once import edges_once
 from edgewise.io.options import ReadOptions
 from edgewise.io.reading import make_graph
-from edgewise.io.table import places_of
+from edgewise.io.table import allowed_ids, places_of
 from edgewise.memory import held, in_turn
 from edgewise.text import printable, shown
 
@@ -97,8 +97,7 @@ class _Table:
         self._check(columns)
         if self.num_rows == 0 and options.num_vertices is None:
             raise ParseError(f"{budget.path} has no edges; give num_vertices for a graph without any")
-        if self.are_names and options.num_vertices is not None:
-            raise GraphError("num_vertices is given and the ids are names; leave num_vertices out")
+        allowed_ids(options, self.are_names)
 
     @property
     def are_names(self) -> bool:

@@ -4,26 +4,29 @@ import bz2
 import codecs
 import difflib
 import gzip
-import importlib
 import io
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, cast
 
 import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
 from edgewise.io.xz import XzFile
+from edgewise.io.zstd import open_zstd
 
-#: The first bytes of compressed files, and the modules that read them.
-_COMPRESSED: dict[bytes, tuple[str, Any]] = {
-    b"\x1f\x8b": ("gzip", gzip),
-    b"BZh": ("bzip2", bz2),
-    b"\xfd7zXZ\x00": ("xz", None),
-    b"\x28\xb5\x2f\xfd": ("zstd", None),
+#: The first bytes of compressed files, and what opens them within a budget.
+_COMPRESSED: dict[bytes, Callable[[IO[bytes], Budget], IO[bytes]]] = {
+    b"\x1f\x8b": lambda file, budget: cast(IO[bytes], gzip.GzipFile(fileobj=file)),
+    b"BZh": lambda file, budget: bz2.BZ2File(file),
+    b"\xfd7zXZ\x00": lambda file, budget: io.BufferedReader(XzFile(file, budget), _BLOCK),
+    b"\x28\xb5\x2f\xfd": open_zstd,
 }
+#: The name of standard input for users, and the one path that stands for it.
+_STANDARD_INPUT, STDIN = "-", Path("<stdin>")
 COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
 _BLOCK = 2**20
 _HEAD = 2**16
@@ -65,6 +68,11 @@ class TextFile:
         self.head = next(self._pieces(_HEAD), b"")
         if not self.head:
             raise ParseError(f"{path} is empty; expected the edges of a graph")
+
+    @property
+    def packed_size(self) -> int:
+        """The bytes of the file, which may be compressed."""
+        return self._length
 
     def lines(self) -> Iterator[str]:
         """The lines from the start on, read only as they are asked for.
@@ -120,6 +128,8 @@ class TextFile:
 
     def _open(self) -> IO[bytes]:
         """The file, still compressed, from its start. The content of a pipe is kept, since it comes only once."""
+        if self.path is STDIN and self._piped is None:
+            self._piped = self._read_pipe(_standard_input())
         file = self._open_packed() if self._piped is None else io.BytesIO(self._piped)
         try:
             if not file.seekable():
@@ -139,12 +149,8 @@ class TextFile:
             file.seek(0)
         except OSError as error:
             raise ParseError(f"cannot read {self.path}: {error.strerror or error}") from None
-        for magic, (name, module) in _COMPRESSED.items():
-            if start.startswith(magic) and name == "xz":
-                return io.BufferedReader(XzFile(file, self.budget), _BLOCK)
-            if start.startswith(magic):
-                return self._decompressor(name, module).open(file, "rb")
-        return file
+        opens = next((opens for magic, opens in _COMPRESSED.items() if start.startswith(magic)), None)
+        return file if opens is None else opens(file, self.budget)
 
     def _open_packed(self) -> IO[bytes]:
         """The file, still compressed."""
@@ -162,21 +168,13 @@ class TextFile:
     def _read_pipe(self, pipe: IO[bytes]) -> bytes:
         """The whole content of a pipe, still compressed."""
         kept = io.BytesIO()
-        while data := pipe.read(_BLOCK):
-            kept.write(data)
-            self.budget.check(2 * kept.tell())
-        return kept.getvalue()
-
-    def _decompressor(self, name: str, module: Any) -> Any:
-        if name != "zstd":
-            return module
         try:
-            return importlib.import_module("compression.zstd")
-        except ImportError:
-            raise ParseError(
-                f"{self.path} is compressed with zstd, which Python reads from version 3.14 on; unpack it first, "
-                "or compress it with gzip or xz"
-            ) from None
+            while data := pipe.read(_BLOCK):
+                kept.write(data)
+                self.budget.check(2 * kept.tell())
+        except (OSError, ValueError) as error:  # a pipe that broke, or was closed
+            raise ParseError(f"cannot read {self.path}: {error}") from None
+        return kept.getvalue()
 
     def _read(self, file: IO[bytes], size: int) -> bytes:
         try:
@@ -201,6 +199,20 @@ class TextFile:
         except OSError:
             return ""
         return f"; did you mean {folder / names[0]}?" if names else ""
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a file, of which "-" stands for standard input."""
+    name = os.fsdecode(path)
+    return STDIN if name == _STANDARD_INPUT else Path(name)
+
+
+def _standard_input() -> IO[bytes]:
+    """Standard input as bytes."""
+    try:
+        return sys.stdin.buffer
+    except AttributeError:  # there is none, or it was replaced by one of text
+        raise ParseError("standard input gives no bytes; expected those of a file or a pipe") from None
 
 
 def _with_line_feeds(data: bytes) -> bytes:

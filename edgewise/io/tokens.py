@@ -190,7 +190,7 @@ def _name(
 
 
 @device_function
-def _id(
+def id_at(
     text: Any,
     start: Any,
     stop: Any,
@@ -291,11 +291,11 @@ def scan(
                 if quoted == 2:
                     reason = OPEN_QUOTE
                 elif column == layout[SOURCE]:
-                    source[edge], reason = _id(
+                    source[edge], reason = id_at(
                         text, start, stop, quoted, state, layout, pool, ends, hashes, slots
                     )
                 elif column == layout[TARGET]:
-                    target[edge], reason = _id(
+                    target[edge], reason = id_at(
                         text, start, stop, quoted, state, layout, pool, ends, hashes, slots
                     )
                 elif column == layout[WEIGHT]:
