@@ -209,6 +209,7 @@ def test_other_data_of_edges_are_weights_only_if_they_are_named(document: Any) -
         ("double", "1_0", "expected a finite number"),
         ("double", "<x>1</x>", "got the weight ''"),
         ("double", "1</data><data key='w'>2", "got two weights of an edge"),
+        ("double", "1</data><data key='z'>2", "got data of the key 'z', which is none of edges"),
         ("string", "1", "the data 'weight' of edges are of type 'string'"),
     ],
 )

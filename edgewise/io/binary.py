@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
-from edgewise.io.source import TextFile
+from edgewise.io.source import STDIN, TextFile
 
 #: Bytes that are read at a time: a fraction of a second between two looks at Ctrl-C.
 PIECE = 2**24
@@ -26,7 +26,7 @@ def opened(budget: Budget) -> Iterator[IO[bytes]]:
     path = budget.path
     try:
         if not path.is_file():
-            if path.exists() and not path.is_dir():
+            if path == STDIN or (path.exists() and not path.is_dir()):
                 raise ParseError(
                     f"{path} is a pipe or a device; expected a file, since its parts are read by their places. Copy it "
                     "to a file first"

@@ -12,7 +12,7 @@ import re
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -62,13 +62,83 @@ _STARTS = re.compile(
 )
 
 
-@dataclass
-class _Key:
-    """A key of data: what it is called, its type, and the value where an edge has none."""
+class _Key(NamedTuple):
+    """A key of data of edges: what it is called, its type, and the value of edges that have none."""
 
     name: str
     kind: str
-    default: str | None = None
+    default: str | None
+
+
+class _Weights:
+    """The weights of edges: the data of keys of one name, of which there may be one for integers and one for floats.
+
+    Attributes:
+        keys: their ids; none if edges have no weights.
+        doubt: what to warn of if other data may have been meant.
+        values: of all edges, int64 or float64; None if they have none.
+    """
+
+    def __init__(self, keys: dict[str, _Key], options: ReadOptions, fail: Callable[[str], NoReturn]) -> None:
+        self._fail, self.doubt = fail, ""
+        self.keys = set() if options.weighted is False else self._chosen(keys, options)
+        self._whole = all(keys[place].kind in _INTEGERS for place in self.keys)
+        defaults = (keys[place].default for place in self.keys)
+        self._default = next((default for default in defaults if default is not None), None)
+        self.values: array[Any] | None = None
+        self._count = 0
+
+    def add(self, text: str | None) -> None:
+        """Take the text of an edge's weight, or None."""
+        if text is None:
+            text = self._default
+        self._count += 1
+        if self._count == 1 and text is not None:
+            self.values = array("q" if self._whole else "d")
+        if (self.values is None) != (text is None):
+            self._fail(
+                "some edges have weights and some have none; expected one of the two. weighted=False leaves them out"
+            )
+        if text is not None and self.values is not None:
+            self.values.append(self._number(text.strip()))
+
+    def _number(self, text: str) -> float:
+        whole = self._whole
+        right = is_integer(text) if whole else is_number(text) and text.isascii() and "_" not in text
+        if right and len(text) < _MOST_DIGITS:
+            value = (int if whole else float)(text)
+            if _INT64.min <= value <= _INT64.max if whole else math.isfinite(value):
+                return value
+        expected = "an integer of 64 bits" if whole else "a finite number"
+        self._fail(f"got the weight {shown(text)}; expected {expected}")
+
+    def _chosen(self, keys: dict[str, _Key], options: ReadOptions) -> set[str]:
+        wanted = options.weight_column
+        numeric = {place for place, key in keys.items() if key.kind in _INTEGERS | _FLOATS}
+        names = {keys[place].name for place in numeric}
+        chosen = {
+            place
+            for place, key in keys.items()
+            if (is_weight(key.name) if wanted is None else key.name == wanted)
+        }
+        if not chosen and wanted is None and options.weighted and len(names) == 1:
+            return numeric
+        some = listed(map(shown, sorted(names)))
+        if not chosen and (wanted is not None or options.weighted):
+            sought = "weight" if wanted is None else wanted
+            has = f"only {some}" if names else "none of numbers"
+            self._fail(f"edges have no data {shown(sought)}, {has}; weight_column= names the weights")
+        for place in chosen - numeric:
+            self._fail(
+                f"the data {shown(keys[place].name)} of edges are of type {shown(keys[place].kind)}; expected int, "
+                "long, float or double. weighted=False leaves weights out"
+            )
+        if not chosen and names:
+            self.doubt = (
+                f"has numbers of its edges that were left out: {some}. weight_column= takes those of one name as "
+                "weights, and weighted=False says that there are none"
+            )
+        return chosen
 
 
 @dataclass
@@ -77,7 +147,7 @@ class _Document:
 
     Attributes:
         ids: the index of each node, by its id, in the order in which the file has them.
-        source, target, weight: of the edges.
+        source, target: of the edges.
         directed: whether edges have a direction, as they or the file say; None where neither does.
         names: whether the file says that ids are names.
     """
@@ -87,22 +157,25 @@ class _Document:
     ids: dict[str, int] = field(default_factory=dict)
     source: "array[int]" = field(default_factory=lambda: array("i"))
     target: "array[int]" = field(default_factory=lambda: array("i"))
-    weight: "array[Any] | None" = None
     directed: bool | None = None
     names: bool = False
     _open: list[str] = field(default_factory=lambda: [""])
     _attributes: dict[str, str] = field(default_factory=dict)
     _keys: dict[str, _Key] = field(default_factory=dict)
-    _weight_keys: dict[str, _Key] = field(default_factory=dict)
-    _whole: bool = True
+    _weights: _Weights = field(init=False)
     _data: str = ""
     _value: str | None = None
     _default: bool | None = None
     _graphs: int = 0
     _declared: bytearray = field(default_factory=bytearray)
     _lines: dict[int, int] = field(default_factory=dict)
-    _line: int = 0
+    _line: int = 1
     _of_ids: int = 0
+
+    @property
+    def weight(self) -> "array[Any] | None":
+        """The weights of the edges, or None."""
+        return self._weights.values
 
     def read(self) -> None:
         """Read the whole file.
@@ -117,11 +190,11 @@ class _Document:
                 self._close(element)
             else:
                 self._begin(element.name, element.attributes)
-            if number % _LOOK == 0:
+            if self._graphs and number % _LOOK == 0:
                 self._check_room()
-        self._check_room()
         if not self._graphs:
             self._fail("the file ends without a graph; expected <graph> in <graphml>")
+        self._check_room()
         if self.options.weighted and self.weight is None and self.source:
             self._fail("no edge has a weight to read with weighted=True")
         for index, line in self._lines.items():
@@ -162,12 +235,21 @@ class _Document:
             self._value = element.text
         elif name == "key":
             self._add_key()
-        elif name == "data" and self._open[-1] == "edge" and self._data in self._weight_keys:
-            if self._value is not None:
-                self._fail("got two weights of an edge; expected one")
-            self._value = element.text
+        elif name == "data" and self._open[-1] == "edge":
+            self._take_data(element.text)
         elif name == "edge":
             self._add_edge()
+
+    def _take_data(self, text: str) -> None:
+        """Keep the data of an edge that are its weight."""
+        if self._data not in self._keys:
+            self._fail(
+                f"got data of the key {shown(self._data)}, which is none of edges; expected <key> before <graph>"
+            )
+        if self._data in self._weights.keys:
+            if self._value is not None:
+                self._fail("got two weights of an edge; expected one")
+            self._value = text
 
     def _add_key(self) -> None:
         attributes = self._attributes
@@ -182,43 +264,9 @@ class _Document:
         if given not in ("directed", "undirected", None):
             self._fail(f"edgedefault is {shown(given)}; expected directed or undirected")
         self.directed = self._default = None if given is None else given == "directed"
-        if self.options.weighted is not False:
-            self._choose_weights()
-
-    def _choose_weights(self) -> None:
-        """The keys of weights; several may have one name, for integers and for floats."""
-        options = self.options
-        numeric = {place: key for place, key in self._keys.items() if key.kind in _INTEGERS | _FLOATS}
-        wanted = options.weight_column
-        chosen = {
-            place: key
-            for place, key in self._keys.items()
-            if (is_weight(key.name) if wanted is None else key.name == wanted)
-        }
-        names = sorted({key.name for key in numeric.values()})
-        if not chosen and wanted is None and options.weighted and len(names) == 1:
-            chosen = numeric
-        if not chosen and (wanted is not None or options.weighted):
-            sought = "weight" if wanted is None else wanted
-            has = f"only {listed(map(shown, names))}" if names else "none of numbers"
-            self._fail(f"edges have no data {shown(sought)}, {has}; weight_column= names the weights")
-        if not chosen.keys() <= numeric.keys():
-            some = next(key for place, key in chosen.items() if place not in numeric)
-            self._fail(
-                f"the data {shown(some.name)} of edges are of type {shown(some.kind)}; expected int, long, float or "
-                "double. weighted=False leaves weights out"
-            )
-        if not chosen and names:
-            left = listed(map(shown, names))
-            warn(
-                printable(
-                    f"{self.file.path} has numbers of its edges that were left out: {left}. weight_column= takes those "
-                    "of one name as weights, and weighted=False says that there are none"
-                ),
-                GraphWarning,
-            )
-        self._weight_keys = chosen
-        self._whole = all(key.kind in _INTEGERS for key in chosen.values())
+        self._weights = _Weights(self._keys, self.options, self._fail)
+        if self._weights.doubt:
+            warn(printable(f"{self.file.path} {self._weights.doubt}"), GraphWarning)
 
     def _add_node(self) -> None:
         index = self._index(self._attributes.get("id"), "a node without an id")
@@ -243,7 +291,7 @@ class _Document:
             if not self._declared[index]:
                 self._lines.setdefault(index, self._line)
             column.append(index)
-        self._add_weight()
+        self._weights.add(self._value)
         given = attributes.get("directed")
         if given not in (None, *_FLAGS):
             self._fail(f"directed is {shown(given)}; expected true or false")
@@ -253,28 +301,6 @@ class _Document:
         if len(self.source) > 1 and directed != self.directed:
             self._fail("got edges with a direction and edges without; expected one kind")
         self.directed = directed
-
-    def _add_weight(self) -> None:
-        if not self._weight_keys:
-            return
-        text = self._value
-        if text is None:
-            text = next((key.default for key in self._weight_keys.values() if key.default is not None), None)
-        if self.weight is None and text is not None and len(self.source) == 1:
-            self.weight = array("q" if self._whole else "d")
-        if (self.weight is None) != (text is None):
-            self._fail(
-                "some edges have weights and some have none; expected one of the two. weighted=False leaves them out"
-            )
-        if text is None or self.weight is None:
-            return
-        text = text.strip()
-        right = is_integer(text) if self._whole else is_number(text) and "_" not in text
-        value = (int if self._whole else float)(text) if right and len(text) < _MOST_DIGITS else None
-        if value is None or not (_INT64.min <= value <= _INT64.max if self._whole else math.isfinite(value)):
-            expected = "an integer of 64 bits" if self._whole else "a finite number"
-            self._fail(f"got the weight {shown(text)}; expected {expected}")
-        self.weight.append(value)
 
     def _fail(self, problem: str) -> NoReturn:
         raise ParseError(f"{self.file.path}:{self._line}: {problem}")
