@@ -87,6 +87,9 @@ def test_files_of_igraph(tmp_path: Path) -> None:
     back = read(tmp_path / "b.graphml")
     assert back.vertices.tolist() == [f"n{index}" for index in range(40)]
     assert sorted((int(u[1:]), int(v[1:]), w) for u, v, w in edges_of(back)) == sorted_edges(graph)
+    igraph.Graph.TupleList([("a", "b")]).write_graphml(str(tmp_path / "b.graphml"))
+    with pytest.warns(GraphWarning, match=r"ids n0, n1, \.\.\. that igraph writes; the names of its nodes"):
+        assert read(tmp_path / "b.graphml").vertices.tolist() == ["n0", "n1"]
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 _INT64 = np.iinfo(np.int64)
 #: Python refuses to read, and to write, integers of more than 4,300 digits.
 _MOST_DIGITS = 4000
+_LARGEST_WRITTEN = 10**_MOST_DIGITS
 #: Elements between two looks at the memory that has been taken.
 _LOOK = 2**14
 #: Bytes of an edge while it is read: both indices and the weight, which grow by copies.
@@ -150,6 +151,7 @@ class _Document:
         source, target: of the edges.
         directed: whether edges have a direction, as they or the file say; None where neither does.
         names: whether the file says that ids are names.
+        nodes_have_names: whether nodes have data called "name".
     """
 
     file: TextFile
@@ -159,6 +161,7 @@ class _Document:
     target: "array[int]" = field(default_factory=lambda: array("i"))
     directed: bool | None = None
     names: bool = False
+    nodes_have_names: bool = False
     _open: list[str] = field(default_factory=lambda: [""])
     _attributes: dict[str, str] = field(default_factory=dict)
     _keys: dict[str, _Key] = field(default_factory=dict)
@@ -253,6 +256,7 @@ class _Document:
 
     def _add_key(self) -> None:
         attributes = self._attributes
+        self.nodes_have_names |= attributes.get("for") == "node" and attributes.get("attr.name") == "name"
         if attributes.get("for", "all") in ("edge", "all"):
             key = _Key(attributes.get("attr.name", ""), attributes.get("attr.type", "string"), self._value)
             self._keys[attributes.get("id", "")] = key
@@ -293,9 +297,9 @@ class _Document:
             column.append(index)
         self._weights.add(self._value)
         given = attributes.get("directed")
-        if given not in (None, *_FLAGS):
+        directed = self._default if given is None else _FLAGS.get(given)
+        if directed is None and given is not None:
             self._fail(f"directed is {shown(given)}; expected true or false")
-        directed = self._default if given is None else _FLAGS[given]
         if directed is None and self.options.directed is None:
             self._fail("neither the graph nor the edge says whether it is directed; give directed=")
         if len(self.source) > 1 and directed != self.directed:
@@ -315,6 +319,12 @@ def _read(budget: Budget, options: ReadOptions) -> tuple[Graph, int]:
     if other is not None and options.names is False:
         raise ParseError(
             f"{budget.path} has the id {shown(other)}; with names=False, expected integers without zeros before them"
+        )
+    if document.nodes_have_names and names and all(name == f"n{index}" for index, name in enumerate(names)):
+        warn(
+            f"{printable(str(budget.path))} has the ids n0, n1, ... that igraph writes; the names of its nodes, which "
+            "are data, were left out. Give edges between names to Graph.from_edges to keep them",
+            GraphWarning,
         )
     source, target = (np.array(ends, np.int32) for ends in (document.source, document.target))
     weight = None if document.weight is None else np.array(document.weight)
@@ -367,7 +377,7 @@ def _write(graph: Graph, file: IO[bytes], suffix: str, progress: Callable[[int],
 def _is_writable(node: int | str) -> bool:
     if isinstance(node, str):
         return not _NOT_IN_XML.search(node)
-    return abs(node) < 10**_MOST_DIGITS
+    return abs(node) < _LARGEST_WRITTEN
 
 
 def _refuse(node: int | str) -> NoReturn:

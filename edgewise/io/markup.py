@@ -9,6 +9,8 @@ from typing import NamedTuple
 from edgewise.errors import ParseError
 from edgewise.io.source import TextFile
 
+#: Bytes that are parsed at a time: so few elements wait that Python's garbage collector does not look at them.
+_PIECE = 2**13
 #: The most characters of the text of an element that are kept.
 _LONGEST_TEXT = 10_000
 
@@ -18,7 +20,7 @@ class Element(NamedTuple):
 
     Attributes:
         name: without its namespace.
-        attributes: of the start, those without a namespace; None at the end.
+        attributes: of the start; names with a namespace come after it and a blank. None at the end.
         text: at the end, the text of an element that holds nothing else, its first 10,000 characters; else "".
         line: where the start or the end stands, from 1.
     """
@@ -43,7 +45,8 @@ def elements(
     parser, done = _Parser(file, leaves), 0
     try:
         for block in file.chunks():
-            yield from parser.feed(block)
+            for start in range(0, len(block), _PIECE):
+                yield from parser.feed(block[start : start + _PIECE])
             done += len(block)
             if progress is not None:
                 progress(done)
@@ -82,8 +85,7 @@ class _Parser:
             if self._depth > 1:
                 return
             self._text = ""
-        kept = {key: value for key, value in attributes.items() if " " not in key}
-        self._found.append(Element(plain, kept, "", self._expat.CurrentLineNumber))
+        self._found.append(Element(plain, attributes, "", self._expat.CurrentLineNumber))
 
     def _end(self, name: str) -> None:
         if self._depth:
