@@ -121,7 +121,9 @@ Reading = Annotated[
 ]
 
 
-WRITTEN = "A new file: .tsv, .txt, .csv, .mtx, also with .gz; or .edgewise."
+WRITTEN = (
+    "A new file: .tsv, .txt, .csv, .mtx, also with .gz; .parquet, .npz, .sg, .wsg, .graphml; or .edgewise."
+)
 
 
 @contextlib.contextmanager
@@ -375,7 +377,7 @@ def convert(
         from edgewise.cli.report import graph_line
         from edgewise.cli.tasks import write_graph
         from edgewise.graph.file import SUFFIX
-        from edgewise.io.door import is_own
+        from edgewise.io.door import is_whole
         from edgewise.io.write import check_graph_writable
         from edgewise.memory import as_bytes
         from edgewise.whole import check_place
@@ -383,7 +385,7 @@ def convert(
         check_graph_writable(output)
         check_place(output, graph_file)
         how = (undirected, weighted, delimiter, memory_limit, reading)
-        if memory_limit is not None and output.suffix == SUFFIX and not is_own(graph_file):
+        if memory_limit is not None and output.suffix == SUFFIX and not is_whole(graph_file):
             graph = build_graph(graph_file, output, in_edges, *how)
         else:
             graph, _ = read_graph(graph_file, *how)

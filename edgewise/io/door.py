@@ -19,7 +19,6 @@ from edgewise.io.dimacs import DIMACS
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.foreign import refuse_foreign
 from edgewise.io.formats import Format, GraphFormat, Plan
-from edgewise.io.graph_formats import by_looks, by_name, names
 from edgewise.io.konect import KONECT
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
@@ -179,7 +178,18 @@ def plan_file(budget: Budget, name: Any, options: ReadOptions) -> tuple[TextFile
 
 def graph_format(path: Path, name: Any = None) -> GraphFormat | None:
     """The format of a file that is not one of lines of edges, by the name of the format, the suffix or the content."""
+    from edgewise.io.graph_formats import (
+        by_looks,
+        by_name,
+    )  # not loaded with edgewise, but with the first file
+
     return by_looks(path) if name is None else by_name(name)
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file holds a whole graph, which `edgewise.build` does not take."""
+    known = graph_format(path)
+    return is_own(path) or (known is not None and known.table is None)
 
 
 def check_options(path: Path, chosen: Format | GraphFormat, options: ReadOptions) -> None:
@@ -203,6 +213,8 @@ def _by_name(name: Any) -> Format:
     for known in FORMATS:
         if isinstance(name, str) and known.name == name:
             return known
+    from edgewise.io.graph_formats import names
+
     raise ParseError(
         f"format is {shown(name)}; expected {', '.join([*(known.name for known in FORMATS), *names(), _OWN])}"
     )

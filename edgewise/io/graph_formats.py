@@ -34,6 +34,11 @@ def names() -> list[str]:
     return [known.name for known in GRAPH_FORMATS]
 
 
+def suffixes(packed: bool) -> list[str]:
+    """The suffixes of those that may be compressed, or of those that may not."""
+    return [suffix for known in GRAPH_FORMATS if known.packed == packed for suffix in known.suffixes]
+
+
 def by_looks(path: Path) -> GraphFormat | None:
     """The format by the suffix, else by the first bytes; None for another one, or what is no file."""
     known = by_suffix(path, COMPRESSION_SUFFIXES)

@@ -11,7 +11,6 @@ from edgewise.graph.file import SUFFIX
 from edgewise.graph.making import Made
 from edgewise.io import adjacency, adjlist, delimited, dimacs, edgelist, matrix_market
 from edgewise.io.formats import GraphFormat
-from edgewise.io.graph_formats import GRAPH_FORMATS, by_suffix
 from edgewise.io.writing import TextWriter
 from edgewise.memory import held, in_turn
 from edgewise.text import shown
@@ -121,7 +120,7 @@ def write(
     if own:
         graph.save(path, in_edges=in_edges, progress=progress and _of_arcs(progress, graph))
         return
-    known = by_suffix(path, COMPRESSIONS)
+    known = _graph_format(path)
     if known is not None:
         _write_graph(graph, path, known, progress or (lambda done: None))
         return
@@ -142,7 +141,7 @@ def write(
 def writing(graph: Graph, path: Path, in_edges: bool) -> int:
     """About the bytes that `write` takes beside the graph, and beside pages of the graph's file."""
     reading, n = graph.reading_ids(), graph.num_vertices
-    known = by_suffix(path, COMPRESSIONS)
+    known = _graph_format(path)
     if known is not None:
         return known.writing(graph)
     if path.suffix == SUFFIX:
@@ -154,11 +153,10 @@ def writing(graph: Graph, path: Path, in_edges: bool) -> int:
 
 def check_graph_writable(path: Path) -> None:
     """Refuse, before any work, a path that a graph cannot be written to. Raises OutputError."""
-    if path.suffix != SUFFIX and _suffix(path) not in _WRITERS and by_suffix(path, COMPRESSIONS) is None:
-        packed, others = (
-            [suffix for known in GRAPH_FORMATS if known.packed == packed for suffix in known.suffixes]
-            for packed in (True, False)
-        )
+    if path.suffix != SUFFIX and _suffix(path) not in _WRITERS and _graph_format(path) is None:
+        from edgewise.io.graph_formats import suffixes
+
+        packed, others = suffixes(packed=True), suffixes(packed=False)
         raise OutputError(
             f"{path} ends in {path.suffix or 'no suffix'!r}; expected {', '.join([*_WRITERS, *packed])}, each also "
             f"with {', '.join(COMPRESSIONS)}, or {', '.join(others)} or {SUFFIX}"
@@ -166,6 +164,13 @@ def check_graph_writable(path: Path) -> None:
     check_place(path)
     if path.suffix in COMPRESSIONS:
         check_compression(path)
+
+
+def _graph_format(path: Path) -> GraphFormat | None:
+    """The format of a file that is not one of lines of edges, by its suffix."""
+    from edgewise.io.graph_formats import by_suffix  # not loaded with edgewise, but with the first file
+
+    return by_suffix(path, COMPRESSIONS)
 
 
 def _write_graph(graph: Graph, path: Path, known: GraphFormat, progress: Callable[[int], None]) -> None:
