@@ -61,9 +61,7 @@ def test_a_graph_is_converted_and_used_from_its_file(towns: Path, tmp_path: Path
 
 def test_what_cannot_be_converted_is_refused(towns: Path, tmp_path: Path) -> None:
     file = tmp_path / "towns.edgewise"
-    assert "expected .txt, .tsv, .csv, .mtx, each also with .gz, or .edgewise" in refuse(
-        "convert", towns, "a.xyz"
-    )
+    assert "expected .txt, .tsv, .csv, .mtx, " in refuse("convert", towns, "a.xyz")
     assert "has no place for what in_edges asks for" in refuse(
         "convert", towns, tmp_path / "a.tsv", "--in-edges"
     )

@@ -194,6 +194,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"
     st.integers(8, 200),
 )
 @example([(0, 1, "9007199254740993"), (1, 0, "0.5")], " ", "\n", 100)
+@pytest.mark.filterwarnings("ignore:.*look like times")
 def test_numbers_against_python(file: Any, edges: list, blank: str, end: str, block: int) -> None:
     text = "".join(f"{u}{blank}{v}{blank}{w}{end}" for u, v, w in edges)
     with mock.patch.object(source, "_BLOCK", block):
