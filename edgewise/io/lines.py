@@ -39,6 +39,7 @@ class LineLayout:
         whole_weights: whether weights are integers, as far as is known; one fraction makes all of them floats.
         fractions: whether weights may have a fraction.
         form: what each line has, where the format says so and not the first line.
+        hint: what to say of a line that has another number of columns.
     """
 
     source: int = 0
@@ -53,6 +54,7 @@ class LineLayout:
     whole_weights: bool = True
     fractions: bool = True
     form: str | None = None
+    hint: str = ""
 
     @property
     def has_weights(self) -> bool:
@@ -357,7 +359,7 @@ class Scan:
             + (". For names as ids, give names=True" if layout.ids is None else ""),
             tokens.OUT_OF_RANGE: f"expected an id from {lowest} to {highest} in column {column}, as many as declared",
             tokens.WRONG_COLUMNS: f"it has {column} columns; expected {layout.num_columns}, "
-            + ("as on the first line" if layout.form is None else f"{layout.form!r}"),
+            + (f"as on the first line{layout.hint}" if layout.form is None else f"{layout.form!r}"),
             tokens.NOT_A_NUMBER: f"expected a number as the weight in column {column}",
             tokens.FRACTION: f"expected an integer as the weight in column {column}, as declared",
             tokens.NOT_FINITE: f"expected a finite weight in column {column}. Drop such edges first",

@@ -13,6 +13,7 @@ from edgewise.io.doubts import (
     left_out_doubt,
     look_like_times,
     names_doubt,
+    rows_hint,
     times_doubt,
 )
 from edgewise.io.edge_data import edge_data, refuse_other_of_networkx
@@ -187,6 +188,7 @@ class _Table:
             names=bool(names),
             ids=allowed_ids(options, bool(names)),
             whole_weights=weight is None or is_integer(first[weight]),
+            hint=rows_hint([first, *self._below()]) if self._delimiter is None else "",
         )
 
     def _ends_by_name(self) -> tuple[int, int]:
