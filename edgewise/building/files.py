@@ -80,8 +80,8 @@ class Files:
         for number, (file, plan) in enumerate(self._files):
             self._number, self._reading = number, file
             yield from self._edges_of(file, plan)
-            if plan.doubt:
-                warn(printable(plan.doubt), GraphWarning)
+            for doubt in plan.doubts:
+                warn(printable(doubt), GraphWarning)
         if self._weighted is None and self._empty is not None:
             yield self._empty  # with weights of the declared kind
 

@@ -36,6 +36,11 @@ class Plan:
     seen: EdgeData | None = None
     may_begin_with_sizes: bool = False
 
+    @property
+    def doubts(self) -> list[str]:
+        """What to warn of after the file was read."""
+        return [doubt for doubt in (self.doubt, self.seen and self.seen.doubt) if doubt]
+
 
 @dataclass(frozen=True)
 class Format:
