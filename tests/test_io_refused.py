@@ -245,7 +245,11 @@ def test_a_path_that_is_none_and_a_number_that_is_none_are_refused(tmp_path):
             ParameterError,
             "memory_limit is -5; expected a number of bytes of at least 0",
         ),
-        ({"progress": 3}, ParseError, "progress is 3; expected a function"),
+        (
+            {"progress": 3},
+            ParseError,
+            "progress is 3; expected True, False, or a function of a number of bytes",
+        ),
     ],
 )
 def test_options_out_of_range(file: Any, options: dict, error: type[Exception], message: str) -> None:

@@ -86,7 +86,7 @@ class Files:
             yield self._empty  # with weights of the declared kind
 
     def _edges_of(self, file: TextFile, plan: Plan) -> Iterator[Piece]:
-        self._pieces = EdgePieces(file, plan.layout, plan.options, plan.skip)
+        self._pieces = EdgePieces(file, plan.layout, plan.options.progress, plan.skip)
         base, count, first_edge = np.int64(self.base), 0, FirstEdge()
         try:
             for source, target, weight in self._pieces:

@@ -1,7 +1,6 @@
 """`read`: the one door to all formats. A format is recognised by its name, its suffix or its content."""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from edgewise.io.reading import read_planned
 from edgewise.io.source import TextFile, as_path
 from edgewise.io.tntp import TNTP
 from edgewise.memory import as_bytes
+from edgewise.progress import Progress
 from edgewise.text import printable, shown
 
 #: The formats that are recognised most surely come first.
@@ -53,7 +53,7 @@ def read(
     num_vertices: int | None = None,
     parallel_edges: ParallelEdges = "keep",
     self_loops: SelfLoops = "keep",
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = None,
     memory_limit: float | str | None = None,
 ) -> Graph:
     """Read a graph from a text file, plain or compressed with gzip, bzip2, xz or zstd (before Python 3.14 with the
@@ -97,7 +97,7 @@ def read(
             num_vertices - 1``. Not with names.
         parallel_edges, self_loops: as in `Graph.from_edges`: ``parallel_edges="first"`` reads a file that
             lists each undirected edge in both directions.
-        progress: called with the number of bytes of text that have been read.
+        progress: True for a bar on a terminal, or a function of the number of bytes of text that have been read.
         memory_limit: bytes that reading may take, the graph included. Default: the memory that is free.
 
     Warns:

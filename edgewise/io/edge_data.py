@@ -14,7 +14,7 @@ from edgewise.errors import ParseError
 from edgewise.io import edge_data_tokens as tokens
 from edgewise.io.lines import first_bytes
 from edgewise.io.options import ReadOptions
-from edgewise.io.source import BLANKS, TextFile
+from edgewise.io.source import BLANKS, Block, TextFile
 from edgewise.text import listed, shortened, shown
 
 _WEIGHT = "weight"
@@ -102,12 +102,12 @@ class EdgeData(TextFile):
         for number, line in enumerate(super().lines()):
             yield self._replaced(f"{line}\n".encode(), number).decode(errors="replace").removesuffix("\n")
 
-    def blocks(self) -> Iterator[bytes]:
+    def blocks(self) -> Iterator[Block]:
         """The lines of the file, a megabyte or more at a time."""
         number = 0
         for block in super().blocks():
-            yield self._replaced(block, number)
-            number += block.count(b"\n")
+            yield block._replace(text=self._replaced(block.text, number))
+            number += block.text.count(b"\n")
 
     @property
     def doubt(self) -> str | None:
