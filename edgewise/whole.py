@@ -173,9 +173,10 @@ def zstd_module() -> Any:
     Raises:
         MissingDependencyError: neither is there.
     """
-    for name in ("compression.zstd", "backports.zstd"):
-        with contextlib.suppress(ImportError):
-            return importlib.import_module(name)
+    with contextlib.suppress(ImportError):
+        return importlib.import_module("compression.zstd")
+    with contextlib.suppress(ImportError):
+        return importlib.import_module("backports.zstd")
     raise MissingDependencyError(
         "zstd needs Python 3.14 or the package backports.zstd and found neither; run: pip install 'edgewise[zstd]'"
     )

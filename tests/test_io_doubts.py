@@ -84,6 +84,16 @@ def test_the_line_of_sizes_is_left_out_on_demand(file: Any) -> None:
         ew.read(file("3 1\n1 2 5\n"))
 
 
+def test_the_line_of_sizes_is_said_when_a_file_is_built(file: Any, tmp_path: Any) -> None:
+    built = tmp_path / "graph.edgewise"
+    with pytest.warns(GraphWarning, match="the first line, '34 3', has the number of vertices"):
+        ew.build(built, file(SIZES))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ew.build(built, file(SIZES.replace("34 3", "34 4")))
+        ew.build(built, file(SIZES), header=True)
+
+
 @pytest.mark.parametrize(
     "first", ["FromNodeId\tToNodeId", "id_1 id_2", "from_id to_id weight", "Source_ID\tTargetID"]
 )
@@ -123,6 +133,9 @@ def test_names_of_columns_imply_a_header(file: Any, name: str) -> None:
         ("p sp 3 1\na 1 2\n", "a.gr", "it has 3 columns; expected 4, 'a SOURCE TARGET WEIGHT'$"),
         ("p tw 3 1\n1 2 3\n", "a.gr", "it has 3 columns; expected 2, 'SOURCE TARGET'$"),
         ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2\n", "a.mtx", "expected 3, 'ROW COLUMN VALUE'$"),
+        ("0 1 2 3\n1 2 3\n2 3\n", "a.txt", "as on the first line. If each line has .* give format='adjlist'$"),
+        ("0 1\n1 2 3\n", "a.txt", "expected 2, as '0 1' on line 1. If that line has the numbers of vertices"),
+        ("0 1 5\n1 2 3\n1 2\n", "a.txt", "expected 3, as on the first line$"),
         ("1 2\n2 3\n", "a.wel", "has 2 columns; weighted=True needs a third"),
     ],
 )  # fmt: skip

@@ -143,6 +143,7 @@ def test_compressed_files_are_closed(tmp_path: Path, module: Any) -> None:
     gc.collect()
 
 
+@pytest.mark.filterwarnings("ignore:.* left out")
 def test_names_of_columns_say_which_have_ids(file: Any) -> None:
     for text in (
         "weight,source,target\n5,1,2\n",
@@ -268,6 +269,7 @@ def test_decimal_commas_between_semicolons(file: Any) -> None:
     assert edges_of(read(file("a;b,c\n1;2,5\n", "graph.csv"), header=False)) == [("a;b", "c"), ("1;2", "5")]
 
 
+@pytest.mark.filterwarnings("ignore:.* left out")
 def test_labels_are_no_weights_unless_the_second_line_has_a_number(file: Any) -> None:
     for text in (
         "1 2 abc\n2 3 def\n",
@@ -323,6 +325,7 @@ def test_first_lines_that_cannot_be_mistaken_say_what_a_file_is(tmp_path, suffix
 
 
 @pytest.mark.parametrize("text", ["p sp\nsp c\n", "c cat\n" * 20_000 + "p sp\n", "p sp x y\n"])
+@pytest.mark.filterwarnings("ignore:.* left out")
 def test_names_like_those_of_other_formats_stay_names(tmp_path, text):
     path = tmp_path / "graph.txt"
     path.write_text(text)

@@ -163,6 +163,9 @@ def test_edge_lists_are_read_in_blocks_and_built(tmp_path: Path, monkeypatch: An
     assert sorted(edges_of(ew.build(tmp_path / "graph.edgewise", [tmp_path / "graph.edgelist"]))) == plain(
         written
     )
+    (tmp_path / "more.txt").write_text("1 2 {'weight': 5}\n3 4 {'color': 'red', 'weight': 6}\n")
+    with pytest.warns(GraphWarning, match="left out: 'color'"):
+        ew.build(tmp_path / "graph.edgewise", tmp_path / "more.txt")
     (tmp_path / "long.txt").write_text(f"{10**30} 2 {{'weight': 5}}\n")
     assert edges_of(ew.read(tmp_path / "long.txt")) == [(10**30, 2, 5)]
 

@@ -19,6 +19,7 @@ from edgewise.graph.file import load
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 from edgewise.io.options import ReadOptions
 from edgewise.memory import as_bytes, explaining_memory_errors, free_memory
+from edgewise.progress import Progress
 from edgewise.text import listed, shown
 from edgewise.whole import check_place
 
@@ -41,7 +42,7 @@ def build(
     in_edges: bool = False,
     parallel_edges: ParallelEdges = "keep",
     self_loops: SelfLoops = "keep",
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = None,
     announce: Callable[[str], None] | None = None,
     **reading: Any,
 ) -> Graph:
@@ -63,7 +64,8 @@ def build(
             free. A piece that the caller makes comes on top.
         in_edges: write the in-edges of a directed graph as well.
         parallel_edges, self_loops: as in `Graph.from_edges`.
-        progress: called with the number of bytes of text that have been read.
+        progress: True for a bar on a terminal while a file is read, or a function of the number of bytes of its text
+            that have been read.
         announce: called once with a sentence that says how much disk building takes: of files after their first lines,
             of pieces after the last one, before the next step.
         reading: other options of `edgewise.read`, for files.

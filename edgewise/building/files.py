@@ -12,6 +12,7 @@ from edgewise.errors import GraphError, GraphWarning, ParseError, warn
 from edgewise.graph.ids import Ids, named_ids
 from edgewise.io.budget import Budget
 from edgewise.io.door import is_own, plan_file
+from edgewise.io.doubts import FirstEdge
 from edgewise.io.formats import Plan
 from edgewise.io.lines import EdgePieces, LongIdError
 from edgewise.io.options import ReadOptions
@@ -79,14 +80,14 @@ class Files:
         for number, (file, plan) in enumerate(self._files):
             self._number, self._reading = number, file
             yield from self._edges_of(file, plan)
-            if plan.doubt:
-                warn(printable(plan.doubt), GraphWarning)
+            for doubt in plan.doubts:
+                warn(printable(doubt), GraphWarning)
         if self._weighted is None and self._empty is not None:
             yield self._empty  # with weights of the declared kind
 
     def _edges_of(self, file: TextFile, plan: Plan) -> Iterator[Piece]:
-        self._pieces = EdgePieces(file, plan.layout, plan.options, plan.skip)
-        base, count = np.int64(self.base), 0
+        self._pieces = EdgePieces(file, plan.layout, plan.options.progress, plan.skip)
+        base, count, first_edge = np.int64(self.base), 0, FirstEdge()
         try:
             for source, target, weight in self._pieces:
                 self.held_bytes = _COPIES * self._pieces.bytes_of_names
@@ -97,6 +98,8 @@ class Files:
                     share = self._share_read
                     self._room.left(self.held_bytes + block, "names and a block of lines", share=share)
                 count += len(source)
+                if plan.may_begin_with_sizes and not plan.layout.names:
+                    first_edge.add(source, target, weight)
                 if self.num_vertices is not None and base:
                     source, target = source - base, target - base
                 piece = Piece(source, target, weight)
@@ -111,6 +114,9 @@ class Files:
                 "takes longer ones, and pieces take uint64. For names as ids, give names=True"
             ) from None
         check_declared(file, plan, count)
+        sizes = first_edge.doubt()
+        if sizes:
+            warn(printable(f"{file.path}: {sizes}"), GraphWarning)
         if self._pieces.has_lone_vertices and self.num_vertices is None and not plan.layout.names:
             raise ParseError(
                 f"{file.path} has vertices without neighbours, which no edge may name; give num_vertices to keep them, "

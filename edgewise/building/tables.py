@@ -14,6 +14,7 @@ from edgewise.io.door import check_options, graph_format
 from edgewise.io.formats import EdgeTable
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import as_path
+from edgewise.progress import showing
 from edgewise.text import printable
 
 
@@ -30,16 +31,17 @@ class Tables(Columns):
         self.num_vertices, self.base = as_count(options.num_vertices), 0
         if self.num_vertices is not None:
             self.base = int(options.index_base or 0)
-        self._tables = tables
+        self._tables, self._progress = tables, options.progress
         super().__init__(self._columns(), room)
 
     def _columns(self) -> Iterator[tuple[Any, ...]]:
         base = np.int64(self.base)
         for table in self._tables:
-            for source, target, weight in table.columns():
-                if base:
-                    source, target = source - base, target - base
-                yield (source, target) if weight is None else (source, target, weight)
+            with showing(self._progress, "reading tables: bytes") as report:
+                for source, target, weight in table.columns(report):
+                    if base:
+                        source, target = source - base, target - base
+                    yield (source, target) if weight is None else (source, target, weight)
             if table.doubt:
                 warn(printable(table.doubt), GraphWarning)
 

@@ -200,14 +200,12 @@ def build_graph(path: Path, output: Path, in_edges: bool, *how: Any) -> "Graph":
     What that takes of the disk is said on standard error.
     """
     from edgewise.building import build
-    from edgewise.progress import progress_bar
 
     def announce(sentence: str) -> None:
         typer.echo(f"edgewise: {on_one_line(sentence)}", err=True)
 
     options = reading_options(path, *how)
-    with progress_bar(f"reading {path.name}: bytes") as progress:
-        return build(output, path, in_edges=in_edges, progress=progress, announce=announce, **options)
+    return build(output, path, in_edges=in_edges, progress=True, announce=announce, **options)
 
 
 def read_graph(
@@ -221,12 +219,10 @@ def read_graph(
     """The graph in a file, and the seconds that reading took, without compiling."""
     from edgewise.io import read
     from edgewise.kernels.cache import compile_seconds
-    from edgewise.progress import progress_bar
 
     options = reading_options(path, undirected, weighted, delimiter, memory_limit, reading)
     started, compiled = time.perf_counter(), compile_seconds()
-    with progress_bar(f"reading {path.name}: bytes") as progress:
-        graph = read(path, progress=progress, **options)
+    graph = read(path, progress=True, **options)
     return graph, time.perf_counter() - started - (compile_seconds() - compiled)
 
 

@@ -43,6 +43,9 @@ class AdjlistLayout(LineLayout):
 class AdjlistScan(Scan):
     """A scan of such lines in progress."""
 
+    #: Lines begin with vertices, which are kept as they come.
+    in_any_order = False
+
     def __init__(self, file: TextFile, layout: AdjlistLayout) -> None:
         super().__init__(file, layout)
         self.state = np.zeros(adjlist_tokens.NUM_ADJLIST_STATE, np.int64)
@@ -61,7 +64,7 @@ class AdjlistScan(Scan):
             assert self._names is not None
             self._names.make_room(state, int(state[tokens.STOP] - state[tokens.START]))
         count = int(state[tokens.EDGES])
-        self._parts.append((narrow(source[:count]), narrow(target[:count]), None))
+        self._keep(narrow(source[:count]), narrow(target[:count]), None)
         if self._names is None:
             self._heads.append(narrow(heads[: state[adjlist_tokens.HEADS]]))
 
@@ -104,7 +107,7 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
     names = options.names if options.names is not None else declared
     if names is None:
         names = not all(map(is_integer, first or []))
-    layout = AdjlistLayout(names=bool(names), ids=allowed_ids(options, bool(names)))
+    layout = AdjlistLayout(names=bool(names), ids=allowed_ids(file.path, options, bool(names)))
     directed = options.directed is not False
     return Plan(layout, options, 0, both_directions=not directed, directed=directed)
 

@@ -7,7 +7,7 @@ directory says, and to fit in the budget.
 import contextlib
 import math
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import IO, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from edgewise.errors import EdgewiseError, ParseError
 from edgewise.io.binary import Arrays
 from edgewise.io.budget import Budget
+from edgewise.io.formats import Report
 from edgewise.text import listed, shown
 
 _SUFFIX = ".npy"
@@ -44,9 +45,9 @@ class Archive:
         ParseError: a damaged archive, or one without arrays.
     """
 
-    def __init__(self, file: IO[bytes], budget: Budget, progress: Callable[[int], None] | None) -> None:
+    def __init__(self, file: IO[bytes], budget: Budget, report: Report) -> None:
         self._path, self._budget, self._held = budget.path, budget, 0
-        self._arrays = Arrays(budget.path, progress)
+        self._arrays = Arrays(budget.path, report)
         with self._explained():
             self._zip = zipfile.ZipFile(file)
         names = [name for name in self._zip.namelist() if name.endswith(_SUFFIX)]

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
+from edgewise.io.formats import Report
 from edgewise.io.source import STDIN, TextFile
 
 #: Bytes that are read at a time: a fraction of a second between two looks at Ctrl-C.
@@ -46,8 +47,8 @@ def size_of(file: IO[bytes]) -> int:
 class Arrays:
     """Reads arrays of numbers from open files, and reports the bytes that have been read."""
 
-    def __init__(self, path: Path, progress: Callable[[int], None] | None) -> None:
-        self._path, self._progress, self._done = path, progress, 0
+    def __init__(self, path: Path, report: Report) -> None:
+        self._path, self._report, self._done = path, report, 0
 
     def read(self, file: IO[bytes], dtype: Any, count: int) -> np.ndarray:
         """The next numbers of a file as a new array of one dimension, in the machine's order of bytes.
@@ -67,5 +68,5 @@ class Arrays:
             if file.readinto(piece) != len(piece):  # type: ignore[attr-defined]
                 raise ParseError(f"{self._path} is truncated, or was cut short while it was read")
             self._done += len(piece)
-            if self._progress is not None:
-                self._progress(self._done)
+            if self._report is not None:
+                self._report(self._done)

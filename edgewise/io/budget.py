@@ -54,10 +54,14 @@ class Budget:
         Raises:
             MemoryLimitError: with what is needed and what may be taken.
         """
-        if self.limit is not None and needed > self.limit:
+        if not self.has_room(needed):
             about = max(needed, whole())
             for_all = f", and about {about:,} for the whole file" if about > needed else ""
             raise self.refusal("reading", f"at least {needed:,} bytes of memory{for_all}")
+
+    def has_room(self, needed: int) -> bool:
+        """Whether this many bytes are within the limit."""
+        return self.limit is None or needed <= self.limit
 
     def refusal(self, doing: str, needed: str) -> MemoryLimitError:
         """The error for work on the file that needs more than the limit."""

@@ -1,7 +1,6 @@
 """`read`: the one door to all formats. A format is recognised by its name, its suffix or its content."""
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from edgewise.io.reading import read_planned
 from edgewise.io.source import TextFile, as_path
 from edgewise.io.tntp import TNTP
 from edgewise.memory import as_bytes
+from edgewise.progress import Progress, showing
 from edgewise.text import printable, shown
 
 #: The formats that are recognised most surely come first.
@@ -53,7 +53,7 @@ def read(
     num_vertices: int | None = None,
     parallel_edges: ParallelEdges = "keep",
     self_loops: SelfLoops = "keep",
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = None,
     memory_limit: float | str | None = None,
 ) -> Graph:
     """Read a graph from a text file, plain or compressed with gzip, bzip2, xz or zstd (before Python 3.14 with the
@@ -102,7 +102,8 @@ def read(
             num_vertices - 1``. Not with names.
         parallel_edges, self_loops: as in `Graph.from_edges`: ``parallel_edges="first"`` reads a file that
             lists each undirected edge in both directions.
-        progress: called with the number of bytes of text, or of arrays, that have been read.
+        progress: True for a bar on a terminal, or a function of the number of bytes of text, or of arrays, that have
+            been read.
         memory_limit: bytes that reading may take, the graph included. Default: the memory that is free.
 
     Warns:
@@ -134,7 +135,8 @@ def read(
             graph, mirrored = read_planned(*plan_file(budget, format, options))
         else:
             check_options(budget.path, known, options)
-            graph, mirrored = known.read(budget, options)
+            with showing(progress, f"reading {place.name}: bytes") as report:
+                graph, mirrored = known.read(budget, options, report)
     if mirrored:
         warn(_listed_twice(place, mirrored, options), GraphWarning)
     return graph
@@ -178,10 +180,8 @@ def plan_file(budget: Budget, name: Any, options: ReadOptions) -> tuple[TextFile
 
 def graph_format(path: Path, name: Any = None) -> GraphFormat | None:
     """The format of a file that is not one of lines of edges, by the name of the format, the suffix or the content."""
-    from edgewise.io.graph_formats import (
-        by_looks,
-        by_name,
-    )  # not loaded with edgewise, but with the first file
+    # Not loaded with edgewise, but with the first file.
+    from edgewise.io.graph_formats import by_looks, by_name
 
     return by_looks(path) if name is None else by_name(name)
 

@@ -1,6 +1,7 @@
 """What makes it doubtful that a table of edges was understood as it was meant: sentences for warnings."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from edgewise.text import listed, shortened
 _TIMES = ((10**8, 10**10), (10**11, 10**13))
 #: Lines that are looked at, and the fewest words above integers that may be names of columns.
 LOOKED_AT, _FEWEST = 20, 2
+#: From this many numbers of columns on, lines may be rows of neighbours.
+_LENGTHS_OF_ROWS = 3
 
 
 def look_like_times(values: list[str]) -> bool:
@@ -53,6 +56,12 @@ def names_doubt(first: list[str], later: list[list[str]], ends: tuple[int, int])
     )
 
 
+def rows_hint(lines: list[list[str]]) -> str:
+    """What to say of lines of different numbers of columns, if these look like rows of neighbours."""
+    many = len({len(fields) for fields in lines}) >= _LENGTHS_OF_ROWS
+    return ". If each line has a vertex and its neighbours, give format='adjlist'" if many else ""
+
+
 def is_line_of_sizes(words: list[str]) -> bool:
     """Whether a line may have the numbers of vertices and edges: two integers, or three of which two are equal."""
     whole = all(re.fullmatch("[0-9]{1,18}", word) for word in words)
@@ -70,21 +79,49 @@ def columns_refusal(line: list[str], number: int, later: list[str]) -> str | Non
     )
 
 
+class FirstEdge:
+    """Tells whether the first edge equals the numbers of vertices and of edges of the rest, from edges in pieces."""
+
+    def __init__(self) -> None:
+        self._first: list[int] = []
+        self._count, self._largest = -1, -1
+
+    def add(self, source: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> None:
+        """Look at edges, by integers, that come next."""
+        rest = 0
+        if not self._first and len(source):
+            self._first, rest = [int(source[0]), int(target[0])], 1
+            if weight is not None:
+                self._first.append(int(weight[0]))
+        self._count += len(source)
+        self._largest = max(
+            [self._largest, *(int(column[rest:].max(initial=-1)) for column in (source, target))]
+        )
+
+    def doubt(self, count_vertices: Callable[[], int] | None = None) -> str | None:
+        """The warning for such an edge, else None.
+
+        Args:
+            count_vertices: tells how many vertices the rest has, if that can be told; it may take long. Vertices are
+                also taken to be numbered from 0 or 1 on.
+        """
+        first, largest = self._first, self._largest
+        if self._count < 1 or first[-1] != self._count or len(set(first[:-1])) != 1:
+            return None
+        if first[0] not in (largest, largest + 1) and (
+            count_vertices is None or count_vertices() != first[0]
+        ):
+            return None
+        return (
+            f"the first line, '{' '.join(map(str, first))}', has the number of vertices and that of edges of the rest; "
+            "it became an edge. If these are sizes, header=True leaves the line out; header=False says that it is one"
+        )
+
+
 def sizes_doubt(edges: Edges) -> str | None:
-    """The warning for a first edge that equals the numbers of vertices and of edges of the rest; else None."""
-    count = len(edges.source) - 1
-    if count < 1 or edges.names is not None:
+    """The warning for a first edge that equals the numbers of vertices and of edges of the rest, else None."""
+    if edges.names is not None:
         return None
-    first = [int(edges.source[0]), int(edges.target[0])]
-    if edges.weight is not None:
-        first.append(int(edges.weight[0]) if np.isfinite(edges.weight[0]) else -1)
-    if first[-1] != count or len(set(first[:-1])) != 1:
-        return None
-    rest = np.unique(np.concatenate([edges.source[1:], edges.target[1:]]))
-    if first[0] not in (len(rest), int(rest[-1]), int(rest[-1]) + 1):
-        return None
-    words = " ".join(map(str, first))
-    return (
-        f"the first line, {words!r}, has the number of vertices and that of edges of the rest; it became an edge. "
-        "If these are sizes, header=True leaves the line out; header=False says that it is an edge"
-    )
+    first = FirstEdge()
+    first.add(edges.source, edges.target, edges.weight)
+    return first.doubt(lambda: len(np.unique(np.concatenate([edges.source[1:], edges.target[1:]]))))

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.errors import GraphWarning, ParseError, warn
+from edgewise.errors import ParseError
 from edgewise.io import edge_data_tokens as tokens
 from edgewise.io.lines import first_bytes
 from edgewise.io.options import ReadOptions
-from edgewise.io.source import BLANKS, TextFile
-from edgewise.text import listed, printable, shortened, shown
+from edgewise.io.source import BLANKS, Block, TextFile
+from edgewise.text import listed, shortened, shown
 
 _WEIGHT = "weight"
 #: The ends of an edge, which blanks or a mark end, and its attributes.
@@ -102,26 +102,24 @@ class EdgeData(TextFile):
         for number, line in enumerate(super().lines()):
             yield self._replaced(f"{line}\n".encode(), number).decode(errors="replace").removesuffix("\n")
 
-    def blocks(self) -> Iterator[bytes]:
-        """The lines of the file, a megabyte or more at a time.
-
-        Warns:
-            GraphWarning: attributes that were left out.
-        """
+    def blocks(self) -> Iterator[Block]:
+        """The lines of the file, a megabyte or more at a time."""
         number = 0
         for block in super().blocks():
-            yield self._replaced(block, number)
-            number += block.count(b"\n")
+            yield block._replace(text=self._replaced(block.text, number))
+            number += block.text.count(b"\n")
+
+    @property
+    def doubt(self) -> str | None:
+        """What to warn of after the file was read: attributes that were left out."""
         left = [shown(name) for name in self._names if name != self._attribute]
+        if not left or self._is_quiet:
+            return None
         meant = f"weight_column={self._attribute!r}" if self.weighted else "weighted=False"
-        if left and not self._is_quiet:
-            warn(
-                printable(
-                    f"{self.path} has attributes of edges that were left out: {listed(left)}. weight_column= takes one "
-                    f"as weights; {meant} says that this is meant"
-                ),
-                GraphWarning,
-            )
+        return (
+            f"{self.path} has attributes of edges that were left out: {listed(left)}. weight_column= takes one as "
+            f"weights; {meant} says that this is meant"
+        )
 
     def _has_weights(self, first: str, options: ReadOptions) -> bool:
         """Whether edges have weights, as the first one tells."""

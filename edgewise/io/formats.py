@@ -41,6 +41,11 @@ class Plan:
     seen: EdgeData | None = None
     may_begin_with_sizes: bool = False
 
+    @property
+    def doubts(self) -> list[str]:
+        """What to warn of after the file was read."""
+        return [doubt for doubt in (self.doubt, self.seen and self.seen.doubt) if doubt]
+
 
 @dataclass(frozen=True)
 class Format:
@@ -61,6 +66,10 @@ class Format:
     options: frozenset[str]
 
 
+#: What the number of bytes that have been read is reported to, if anybody wants to know.
+Report = Callable[[int], None] | None
+
+
 class EdgeTable(Protocol):
     """Columns of edges in a file, which are read some rows at a time.
 
@@ -72,7 +81,7 @@ class EdgeTable(Protocol):
     num_rows: int
     doubt: str | None
 
-    def columns(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    def columns(self, report: Report) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
         """Sources, targets, and weights or None, as `Graph.from_edges` takes them; reads the file once."""
 
 
@@ -84,8 +93,8 @@ class GraphFormat:
         name: as in ``edgewise.read(path, format=name)``.
         suffixes: of file names, in lower case.
         looks_like: whether a file that begins with these bytes, at most `HEAD_BYTES`, is surely of this format.
-        read: makes the graph as the options say; the path is that of the budget. Counts as
-            `edgewise.io.reading.make_graph` does.
+        read: makes the graph as the options say, and reports the number of bytes that have been read; the path is that
+            of the budget. Counts as `edgewise.io.reading.make_graph` does.
         write: writes a graph to an open file whose name has this suffix, and reports the number of arcs written.
             Raises OutputError for a graph that has no place in such a file.
         writing: about the bytes that `write` takes beside the graph.
@@ -97,7 +106,7 @@ class GraphFormat:
     name: str
     suffixes: tuple[str, ...]
     looks_like: Callable[[bytes], bool]
-    read: Callable[[Budget, ReadOptions], tuple[Graph, int]]
+    read: Callable[[Budget, ReadOptions, Report], tuple[Graph, int]]
     write: Callable[[Graph, IO[bytes], str, Callable[[int], None]], None]
     writing: Callable[[Graph], int]
     options: frozenset[str]

@@ -25,7 +25,7 @@ from edgewise.graph.ids import MAX_VERTICES, Ids
 from edgewise.io.asked import as_asked
 from edgewise.io.binary import PIECE, Arrays, opened, size_of
 from edgewise.io.budget import Budget
-from edgewise.io.formats import GraphFormat
+from edgewise.io.formats import GraphFormat, Report
 from edgewise.io.options import ReadOptions
 from edgewise.memory import held, in_turn
 
@@ -45,7 +45,7 @@ class _Header(NamedTuple):
     num_arcs: int
 
 
-def _read(budget: Budget, options: ReadOptions) -> tuple[Graph, int]:
+def _read(budget: Budget, options: ReadOptions, report: Report) -> tuple[Graph, int]:
     """Read the rows, and check that the in-edges, or the other directions of edges, are those of the same edges."""
     with opened(budget) as file:
         header = _read_header(budget.path, file)
@@ -54,7 +54,7 @@ def _read(budget: Budget, options: ReadOptions) -> tuple[Graph, int]:
                 f"{budget.path} has no weights to read with weighted=True; those of GAP are in .wsg files"
             )
         budget.check(_bytes_to_read(header))
-        arrays = Arrays(budget.path, options.progress)
+        arrays = Arrays(budget.path, report)
         rows = _read_rows(budget.path, file, header, arrays)
         if header.directed:
             in_edges = _read_rows(budget.path, file, header, arrays)

@@ -20,7 +20,7 @@ from edgewise.errors import GraphWarning, OutputError, ParseError, warn
 from edgewise.graph import Graph
 from edgewise.io.budget import NAME_BYTES, Budget, bytes_of_graph
 from edgewise.io.fields import is_integer, is_number, is_weight
-from edgewise.io.formats import GraphFormat
+from edgewise.io.formats import GraphFormat, Report
 from edgewise.io.lines import Edges
 from edgewise.io.markup import Element, elements
 from edgewise.io.once import CHUNK, edges_once
@@ -180,14 +180,14 @@ class _Document:
         """The weights of the edges, or None."""
         return self._weights.values
 
-    def read(self) -> None:
-        """Read the whole file.
+    def read(self, report: Report) -> None:
+        """Read the whole file, and report the number of bytes of text that have been read.
 
         Raises:
             ParseError: no GraphML, or what makes no graph here; with the line.
             MemoryLimitError: the graph does not fit.
         """
-        for number, element in enumerate(elements(self.file, _LEAVES, self.options.progress)):
+        for number, element in enumerate(elements(self.file, _LEAVES, report)):
             self._line = element.line
             if element.attributes is None:
                 self._close(element)
@@ -310,9 +310,9 @@ class _Document:
         raise ParseError(f"{self.file.path}:{self._line}: {problem}")
 
 
-def _read(budget: Budget, options: ReadOptions) -> tuple[Graph, int]:
+def _read(budget: Budget, options: ReadOptions, report: Report) -> tuple[Graph, int]:
     document = _Document(TextFile(budget.path, budget), options)
-    document.read()
+    document.read(report)
     names = list(document.ids)
     integers = not document.names if options.names is None else not options.names
     other = next((name for name in names if not _is_canonical(name)), None) if integers else None

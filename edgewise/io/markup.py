@@ -3,10 +3,11 @@
 A document type (DTD) is refused before anything in it is looked at, so that there are no entities to grow.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from edgewise.errors import ParseError
+from edgewise.io.formats import Report
 from edgewise.io.source import TextFile
 
 #: Bytes that are parsed at a time: so few elements wait that Python's garbage collector does not look at them.
@@ -31,11 +32,9 @@ class Element(NamedTuple):
     line: int
 
 
-def elements(
-    file: TextFile, leaves: frozenset[str], progress: Callable[[int], None] | None
-) -> Iterator[Element]:
-    """The elements of a document in their order; what stands in the `leaves` beside text is left out. `progress` is
-    called with the number of bytes of text that have been read.
+def elements(file: TextFile, leaves: frozenset[str], report: Report) -> Iterator[Element]:
+    """The elements of a document in their order; what stands in the `leaves` beside text is left out. The number of
+    bytes of text that have been read is reported.
 
     Raises:
         ParseError: text that is no XML, or a document type.
@@ -48,8 +47,8 @@ def elements(
             for start in range(0, len(block), _PIECE):
                 yield from parser.feed(block[start : start + _PIECE])
             done += len(block)
-            if progress is not None:
-                progress(done)
+            if report is not None:
+                report(done)
         yield from parser.feed(b"", last=True)
     except expat.ExpatError as error:
         raise ParseError(

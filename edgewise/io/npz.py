@@ -27,7 +27,7 @@ from edgewise.io.arrays import graph_of_columns
 from edgewise.io.asked import as_asked
 from edgewise.io.binary import opened
 from edgewise.io.budget import Budget
-from edgewise.io.formats import GraphFormat
+from edgewise.io.formats import GraphFormat, Report
 from edgewise.io.options import ReadOptions
 from edgewise.memory import held, in_turn
 from edgewise.text import listed, shown
@@ -41,9 +41,9 @@ _ENTRY_BYTES = 32
 _PIECE = 2**24
 
 
-def _read(budget: Budget, options: ReadOptions) -> tuple[Graph, int]:
+def _read(budget: Budget, options: ReadOptions, report: Report) -> tuple[Graph, int]:
     with opened(budget) as file:
-        archive = Archive(file, budget, options.progress)
+        archive = Archive(file, budget, report)
         try:
             if "edge_index" in archive.names:
                 return _read_edges(archive, budget, options)

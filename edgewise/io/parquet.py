@@ -26,7 +26,7 @@ from edgewise.graph.weights import as_weights
 from edgewise.io.arrays import graph_of_columns
 from edgewise.io.binary import opened, size_of
 from edgewise.io.budget import NAME_BYTES, Budget, bytes_of_graph
-from edgewise.io.formats import GraphFormat
+from edgewise.io.formats import GraphFormat, Report
 from edgewise.io.lines import Edges, narrow
 from edgewise.io.once import edges_once
 from edgewise.io.options import ReadOptions
@@ -83,7 +83,7 @@ class _Table:
     """
 
     def __init__(self, budget: Budget, options: ReadOptions) -> None:
-        self._arrow, self._budget, self._options = _pyarrow(), budget, options
+        self._arrow, self._budget = _pyarrow(), budget
         with opened(budget) as file:
             self._size = size_of(file)
         with self._explained(), self._open([]) as table:
@@ -97,7 +97,7 @@ class _Table:
         self._check(columns)
         if self.num_rows == 0 and options.num_vertices is None:
             raise ParseError(f"{budget.path} has no edges; give num_vertices for a graph without any")
-        allowed_ids(options, self.are_names)
+        allowed_ids(budget.path, options, self.are_names)
 
     @property
     def are_names(self) -> bool:
@@ -111,16 +111,16 @@ class _Table:
         )
         return np.empty(0, np.int64), np.empty(0, np.int64), weight
 
-    def columns(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    def columns(self, report: Report) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
         """Sources, targets, and weights or None, some rows at a time."""
         if self.num_rows == 0:
             yield self.no_edges()
-        for source, target, weight in self.batches(_FEW_ROWS):
+        for source, target, weight in self.batches(_FEW_ROWS, report):
             if self.are_names:
                 source, target = _as_names(source), _as_names(target)
             yield source, target, weight
 
-    def batches(self, rows: int) -> Iterator[tuple[Any, Any, np.ndarray | None]]:
+    def batches(self, rows: int, report: Report) -> Iterator[tuple[Any, Any, np.ndarray | None]]:
         """The columns, `rows` rows at a time: integers as arrays of NumPy, strings as those of Arrow with a dictionary.
 
         Raises:
@@ -134,8 +134,8 @@ class _Table:
                 weight = None if self._weight is None else self._finite(arrays[2], done)
                 yield arrays[0], arrays[1], weight
                 done += batch.num_rows
-                if self._options.progress is not None:
-                    self._options.progress(self._size * done // max(self.num_rows, 1))
+                if report is not None:
+                    report(self._size * done // max(self.num_rows, 1))
         if done != self.num_rows:
             raise ParseError(
                 f"{self._budget.path} declares {self.num_rows:,} rows and holds {done:,}; it is damaged"
@@ -268,11 +268,11 @@ class _Names:
         return both[0::2].copy(), both[1::2].copy(), known.take(_pyarrow().array(order)).to_pylist()
 
 
-def _read(budget: Budget, options: ReadOptions) -> tuple[Graph, int]:
+def _read(budget: Budget, options: ReadOptions, report: Report) -> tuple[Graph, int]:
     table, names, parts = _Table(budget, options), _Names(), []
     beside = _ROW_BYTES * min(_ROWS, table.num_rows) + _ORDER_BYTES * table.are_names * table.num_rows
     budget.check(8 * table.num_rows + beside)
-    for source, target, weight in table.batches(_ROWS):
+    for source, target, weight in table.batches(_ROWS, report):
         if table.are_names:
             source, target = names.add(source, target)
         parts.append((_narrowed(source), _narrowed(target), weight))

@@ -34,9 +34,8 @@ def read_planned(file: TextFile, plan: Plan) -> tuple[Graph, int]:
     check_declared(file, plan, len(edges.source))
     sizes = sizes_doubt(edges) if plan.may_begin_with_sizes else None
     graph, mirrored = make_graph(edges, plan.options, file.budget, integers=not names)
-    for doubt in (plan.doubt, sizes and f"{file.path}: {sizes}"):
-        if doubt:
-            warn(printable(doubt), GraphWarning)
+    for doubt in [*plan.doubts, *([f"{file.path}: {sizes}"] if sizes else [])]:
+        warn(printable(doubt), GraphWarning)
     return graph.as_directed() if plan.directed else graph, mirrored
 
 

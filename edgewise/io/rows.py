@@ -48,6 +48,9 @@ class RowLayout:
 class RowScan(Scan):
     """A scan of rows in progress."""
 
+    #: Rows are those of vertices by their place in the file.
+    in_any_order = False
+
     def __init__(self, file: TextFile, layout: RowLayout) -> None:
         self._file, self._rows = file, layout
         self.state = np.zeros(row_tokens.NUM_ROW_STATE, np.int64)
@@ -57,7 +60,7 @@ class RowScan(Scan):
         self._is_comment = first_bytes(layout.comments)
         self._names = None
         self._weight_kind = tokens.INTEGERS if layout.keeps_weights else tokens.NO_WEIGHTS
-        self._parts = []
+        self._begin()
 
     def read(self, text: bytes) -> None:
         """Read a block of whole lines."""
@@ -72,7 +75,7 @@ class RowScan(Scan):
             self._refuse(reason, text)
         count = int(state[tokens.EDGES])
         kept = weights[:count].copy() if self._weight_kind else None
-        self._parts.append((source[:count].copy(), target[:count].copy(), kept))
+        self._keep(source[:count].copy(), target[:count].copy(), kept)
 
     def finish(self) -> None:
         """Refuse a file with too few rows, or whose rows contradict each other."""

@@ -1,6 +1,5 @@
 """Text files as blocks of whole lines, decompressed while they are read."""
 
-import bz2
 import codecs
 import difflib
 import gzip
@@ -8,21 +7,24 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, NamedTuple, cast
 
 import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
-from edgewise.io.xz import XzFile
+from edgewise.io.pipes import open_bytes
+from edgewise.io.streams import open_bzip2, open_xz
 from edgewise.io.zstd import open_zstd
+from edgewise.progress import Progress, showing
 
 #: The first bytes of compressed files, and what opens them within a budget.
 _COMPRESSED: dict[bytes, Callable[[IO[bytes], Budget], IO[bytes]]] = {
     b"\x1f\x8b": lambda file, budget: cast(IO[bytes], gzip.GzipFile(fileobj=file)),
-    b"BZh": lambda file, budget: bz2.BZ2File(file),
-    b"\xfd7zXZ\x00": lambda file, budget: io.BufferedReader(XzFile(file, budget), _BLOCK),
+    b"BZh": open_bzip2,
+    b"\xfd7zXZ\x00": open_xz,
     b"\x28\xb5\x2f\xfd": open_zstd,
 }
 #: The name of standard input for users, and the one path that stands for it.
@@ -42,6 +44,21 @@ _NEWLINE, _RETURN = 10, 13
 BLANKS = " \t\r"
 
 
+class Block(NamedTuple):
+    """Lines of a file.
+
+    Attributes:
+        text: whole lines.
+        before, after: the bytes of text before them, and those up to their end.
+        share: how much of the file was read for them, from 0 to 1.
+    """
+
+    text: bytes
+    before: int
+    after: int
+    share: float
+
+
 class TextFile:
     """A file of lines of text, plain or compressed. Line feeds end lines, and so do carriage returns.
 
@@ -50,6 +67,7 @@ class TextFile:
         suffix: that of its name, in lower case, without the suffix of a compression: ``.txt`` of ``a.txt.gz``.
         head: its first bytes, decompressed.
         budget: the memory that may be taken.
+        size: the bytes of its text, or None if that is compressed.
         share_read: how much of the file, which may be compressed, was read for the last block, from 0 to 1.
 
     Raises:
@@ -61,6 +79,7 @@ class TextFile:
         self.path, self.budget = path, budget
         self._piped: bytes | None = None
         self.share_read, self._length = 0.0, 1
+        self.size: int | None = None
         suffixes = [suffix.lower() for suffix in path.suffixes]
         if suffixes and suffixes[-1] in COMPRESSION_SUFFIXES:
             suffixes.pop()
@@ -85,32 +104,39 @@ class TextFile:
                 self.budget.check(_LINE_BYTES * len(block))
             yield from block.decode(errors="replace").split("\n")[:-1]
 
-    def blocks(self) -> Iterator[bytes]:
+    def showing(self, progress: Progress) -> AbstractContextManager[Callable[[int], None] | None]:
+        """The function that is told how many bytes of text have been read, if any; see `edgewise.progress.showing`."""
+        return showing(progress, f"reading {self.path.name}: bytes", self.size)
+
+    def blocks(self) -> Iterator[Block]:
         """The lines of the file, a megabyte or more at a time; the last one ends in a line break, too."""
-        return self._whole_lines(_BLOCK)
+        done = 0
+        for text in self._whole_lines(_BLOCK):
+            yield Block(text, done, done + len(text), self.share_read)
+            done += len(text)
 
     def chunks(self) -> Iterator[bytes]:
         """The text of the file, at most a megabyte at a time, cut anywhere."""
         return self._pieces(_BLOCK)
 
     def _whole_lines(self, size: int) -> Iterator[bytes]:
-        unfinished = bytearray()
+        unfinished: list[bytes | memoryview] = []
+        length = 0
         for data in self._pieces(size):
             end = data.rfind(b"\n") + 1
             if end:
-                unfinished += data[:end]
-                lines, unfinished = bytes(unfinished), bytearray(data[end:])
-                yield lines
+                yield b"".join([*unfinished, memoryview(data)[:end]])
+                unfinished, length = [memoryview(data)[end:]], len(data) - end
                 continue
-            unfinished += data
-            self.budget.check(2 * len(unfinished))
-            if len(unfinished) > _LONGEST_LINE:
+            unfinished.append(data)
+            length += len(data)
+            self.budget.check(2 * length)
+            if length > _LONGEST_LINE:
                 raise ParseError(
                     f"{self.path} has a line of more than {_LONGEST_LINE:,} bytes; expected text"
                 )
-        if unfinished:
-            unfinished += b"\n"
-            yield bytes(unfinished)
+        if length:
+            yield b"".join([*unfinished, b"\n"])
 
     def _pieces(self, size: int) -> Iterator[bytes]:
         """The decompressed bytes, past a byte order mark, with line feeds in place of other line ends."""
@@ -150,12 +176,15 @@ class TextFile:
         except OSError as error:
             raise ParseError(f"cannot read {self.path}: {error.strerror or error}") from None
         opens = next((opens for magic, opens in _COMPRESSED.items() if start.startswith(magic)), None)
-        return file if opens is None else opens(file, self.budget)
+        if opens is not None:
+            return opens(file, self.budget)
+        self.size = self._length
+        return file
 
     def _open_packed(self) -> IO[bytes]:
         """The file, still compressed."""
         try:
-            return open(self.path, "rb")
+            return open_bytes(self.path)
         except IsADirectoryError:
             raise ParseError(f"{self.path} is a folder; expected a file") from None
         except FileNotFoundError:
@@ -216,8 +245,11 @@ def _standard_input() -> IO[bytes]:
 
 
 def _with_line_feeds(data: bytes) -> bytes:
-    """The text with a line feed for each line end, unless no carriage return is one by itself."""
+    """The text with a line feed for each line end, unless no carriage return is one by itself. What follows the text is
+    no line feed of a carriage return at its end."""
     text = np.frombuffer(data, np.uint8)
-    if b"\r" not in data or not ((text[:-1] == _RETURN) & (text[1:] != _NEWLINE)).any():
+    if b"\r" not in data:
+        return data
+    if not data.endswith(b"\r") and not ((text[:-1] == _RETURN) & (text[1:] != _NEWLINE)).any():
         return data
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

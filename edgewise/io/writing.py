@@ -223,7 +223,7 @@ def _rows_in_pieces(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
     """Ranges of rows of at most `CHUNK` rows and arcs; a longer row is alone."""
     begin, last = 0, len(offsets) - 1
     while begin < last:
-        end = int(np.searchsorted(offsets, offsets[begin] + CHUNK, "right")) - 1
+        end = int(np.searchsorted(offsets, int(offsets[begin]) + CHUNK, "right")) - 1
         end = min(max(end, begin + 1), begin + CHUNK, last)
         yield begin, end
         begin = end
