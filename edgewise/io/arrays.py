@@ -7,7 +7,7 @@ import numpy as np
 from edgewise.errors import GraphError
 from edgewise.graph import Graph
 from edgewise.graph.checks import check_lengths
-from edgewise.graph.ids import as_id_column
+from edgewise.graph.id_columns import as_id_column
 from edgewise.io.budget import Budget, bytes_of_graph
 from edgewise.io.lines import Edges
 from edgewise.io.options import ReadOptions

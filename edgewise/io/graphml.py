@@ -27,7 +27,7 @@ from edgewise.io.once import CHUNK, edges_once
 from edgewise.io.options import ReadOptions
 from edgewise.io.reading import make_graph
 from edgewise.io.source import TextFile
-from edgewise.io.writing import as_written
+from edgewise.io.writing import as_written, check_plain_ids
 from edgewise.memory import held, in_turn
 from edgewise.text import listed, printable, shown
 
@@ -345,6 +345,7 @@ def _write(graph: Graph, file: IO[bytes], suffix: str, progress: Callable[[int],
     """Write all nodes, and each edge once."""
     from xml.sax.saxutils import quoteattr
 
+    check_plain_ids(graph)
     ids = [str(each) if _is_writable(each) else _refuse(each) for each in graph.vertices.tolist()]
     unclear = graph.has_names and all(map(_is_canonical, ids))
     kind = "" if graph.weight_dtype is None else _TYPES[graph.weight_dtype.name]

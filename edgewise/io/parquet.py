@@ -32,6 +32,7 @@ from edgewise.io.once import edges_once
 from edgewise.io.options import ReadOptions
 from edgewise.io.reading import make_graph
 from edgewise.io.table import allowed_ids, places_of
+from edgewise.io.writing import check_plain_ids
 from edgewise.memory import held, in_turn
 from edgewise.text import printable, shown
 
@@ -319,6 +320,7 @@ def _joined(parts: list[_Part]) -> _Part:
 def _write(graph: Graph, file: IO[bytes], suffix: str, progress: Callable[[int], None]) -> None:
     """Write each edge once, ids as integers of 64 bits or strings."""
     arrow = _pyarrow()
+    check_plain_ids(graph)
     ids = graph.vertices
     if ids.dtype == object and not graph.has_names:
         raise OutputError("there are ids beyond 64 bits, which Parquet has no integers for; use .csv")

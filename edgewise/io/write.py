@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from edgewise.errors import OutputError, ParameterError
+from edgewise.errors import GraphWarning, OutputError, ParameterError, warn
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.graph.file import SUFFIX
@@ -13,7 +13,7 @@ from edgewise.io import adjacency, adjlist, delimited, dimacs, edgelist, matrix_
 from edgewise.io.formats import GraphFormat
 from edgewise.io.writing import TextWriter
 from edgewise.memory import held, in_turn
-from edgewise.text import shown
+from edgewise.text import listed, shown
 from edgewise.whole import (
     COMPRESSIONS,
     check_compression,
@@ -75,8 +75,8 @@ def write(
     Each edge of an undirected graph is written once where no other is said. `edgewise.read` reads the files back, with
     ``directed=False`` for an undirected graph in another format than Matrix Market, METIS, GAP and GraphML, and for .gr
     and .graph-txt with ``parallel_edges="first"`` beside it. Ids of vertices without edges are lost in edge lists and
-    tables, Parquet among them, the order of the vertices and the dtypes of 32 bits in all texts. A graph that would not
-    be read back is refused.
+    tables, Parquet among them, the order of the vertices and the dtypes of 32 bits in all texts. Edge attributes are
+    lost in all but .edgewise, with a warning. A graph that would not be read back is refused.
 
     In texts, weights are written as the shortest decimal numbers that identify them in their dtype. They are read as
     int64 or float64: int32 and int64 with the same values, float64 with the same bits. A float32 weight comes back as
@@ -120,6 +120,12 @@ def write(
     if own:
         graph.save(path, in_edges=in_edges, progress=progress and _of_arcs(progress, graph))
         return
+    if graph.edge_attributes:
+        warn(
+            f"{path} is without the edge attributes {listed(graph.edge_attributes)}; a file whose name ends in "
+            f"{SUFFIX} keeps them",
+            GraphWarning,
+        )
     known = _graph_format(path)
     if known is not None:
         _write_graph(graph, path, known, progress or (lambda done: None))

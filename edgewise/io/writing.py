@@ -72,6 +72,7 @@ class LineWriter:
             raise OutputError(
                 "a graph without edges cannot stand in this format; use .mtx, which keeps its vertices"
             )
+        check_plain_ids(graph)
         ids = _quoted(graph.vertices, quote_formulas)
         check_ids(ids, self.marks)
         if graph.has_names and not self.declares_ids and all(map(is_integer, _first_edge(graph, ids))):
@@ -124,6 +125,7 @@ class RowWriter:
         self.check(graph)
         if self.base is not None:
             return np.arange(self.base, self.base + graph.num_vertices)
+        check_plain_ids(graph)
         ids = _quoted(graph.vertices, quote_formulas)
         check_ids(ids, BLANKS + "#")
         return ids
@@ -177,6 +179,16 @@ class RowWriter:
 
 
 TextWriter = LineWriter | RowWriter
+
+
+def check_plain_ids(graph: Graph) -> None:
+    """Refuse ids that are neither integers nor strings, or both. Raises OutputError."""
+    if not graph.has_plain_ids:
+        some = ", ".join(map(shown, graph.vertices[:3].tolist()))
+        raise OutputError(
+            f"ids such as {some} cannot stand in this format, which holds integers only, or strings only; use .mtx, "
+            "which has 1..n for ids, or other ids"
+        )
 
 
 def check_ids(ids: np.ndarray, marks: str) -> None:

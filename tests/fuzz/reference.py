@@ -14,6 +14,10 @@ class Refused(Exception):
     """A file that is no graph."""
 
 
+class Unsure(Exception):
+    """A file of which the slow reader does not know whether it is understood."""
+
+
 @dataclass
 class Expected:
     """The graph that a file means.

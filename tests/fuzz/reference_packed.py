@@ -6,9 +6,11 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from reference import Expected, refuse_unless
+from reference import Expected, Unsure, refuse_unless
 from reference_tables import read_table
 
+#: How gzip begins; and flags in its fourth byte that zlib checks, and Python's own module does not.
+_GZIP, _CHECKED = b"\x1f", 0xE2
 _STREAMS: dict[bytes, Callable[[], Any]] = {
     b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
     b"BZh": bz2.BZ2Decompressor,
@@ -17,7 +19,11 @@ _STREAMS: dict[bytes, Callable[[], Any]] = {
 
 
 def read_packed(data: bytes, **options: Any) -> Expected:
-    """The edges of an edge list that may be compressed: its first bytes say how."""
+    """The edges of an edge list that may be compressed: its first bytes say how.
+
+    Raises:
+        Unsure: a gzip header with a checksum, or with flags that mean nothing.
+    """
     begin = next((begin for begin in _STREAMS if data.startswith(begin)), None)
     return read_table(data if begin is None else _unpacked(data, _STREAMS[begin]), **options)
 
@@ -26,6 +32,8 @@ def _unpacked(data: bytes, stream: Callable[[], Any]) -> bytes:
     """The content of all streams, one behind the other."""
     content = b""
     while data.strip(b"\0"):
+        if data[:1] == _GZIP and data[3:4] and data[3] & _CHECKED:
+            raise Unsure
         unpacker = stream()
         try:
             content += unpacker.decompress(data)

@@ -58,7 +58,7 @@ def read_table(
     """The edges of a table; by default, of an edge list without a line of names."""
     lines = lines_of(data)
     kept = [place for place, line in enumerate(lines) if is_data(line, "#%")]
-    declared = _declared(lines[: kept[0]] if kept else lines)
+    declared = declared_names(lines[: kept[0]] if kept else lines)
     titles = fields_of(lines[kept.pop(0)], delimiter) if header and kept else None
     body = lines if titles is None else lines[(kept or [len(lines)])[0] :]
     rows = [fields_of(lines[place], delimiter) for place in kept]
@@ -75,7 +75,7 @@ def read_table(
     if names is None:
         names = bool(rows) and not (is_integer(rows[0][source]) and is_integer(rows[0][target]))
     pairs = [(row[source], row[target]) for row in rows]
-    ends = _ids(pairs, names, num_vertices, index_base, _are_encoded(body))
+    ends = _ids(pairs, names, num_vertices, index_base, are_encoded(body))
     weights = None if place is None else weights_of([row[place] for row in rows])
     vertices = None if num_vertices is None else range(index_base, index_base + num_vertices)
     if names and source > target:  # names are numbered as they stand in the lines
@@ -83,7 +83,7 @@ def read_table(
     return Expected(joined(ends, weights), directed, vertices)
 
 
-def _declared(lines: list[str]) -> bool | None:
+def declared_names(lines: list[str]) -> bool | None:
     """Whether comments before the first line of data say that ids are names."""
     declared = None
     for line in lines:
@@ -91,7 +91,7 @@ def _declared(lines: list[str]) -> bool | None:
     return declared
 
 
-def _are_encoded(lines: list[str]) -> bool:
+def are_encoded(lines: list[str]) -> bool:
     """Whether lines are UTF-8, which matters for names only."""
     try:
         "\n".join(lines).encode()
