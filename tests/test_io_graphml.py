@@ -335,3 +335,11 @@ def test_ids_that_xml_cannot_hold(tmp_path: Path, name: str) -> None:
     with pytest.raises(OutputError, match="cannot stand in XML"):
         write(Graph.from_edges([name], ["b"]), tmp_path / "a.graphml")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.graphml", "a.parquet"])
+def test_ids_of_other_kinds_cannot_be_written(tmp_path: Path, name: str) -> None:
+    with pytest.raises(OutputError, match=r"ids such as \(0, 1\), .* cannot stand in this format"):
+        write(Graph.from_edges([(0, 1)], [(1, 1)]), tmp_path / name)
+    with pytest.raises(OutputError, match="cannot stand in this format"):
+        write(Graph.from_edges([0], ["b"]), tmp_path / name)

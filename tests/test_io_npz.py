@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import scipy.sparse
 from io_cases import drawn, edges_of, sorted_edges
 
-from edgewise.errors import EdgewiseError, GraphError, MemoryLimitError, OutputError, ParseError
+from edgewise.errors import EdgewiseError, GraphError, GraphWarning, MemoryLimitError, OutputError, ParseError
 from edgewise.graph import Graph
 from edgewise.io import read, write
 
@@ -271,3 +272,24 @@ def test_writing_refuses_what_it_has_no_place_for(tmp_path: Path) -> None:
         write(drawn(True, None), tmp_path / "a.npz.gz")
     write(Graph.from_edges([], [], num_vertices=3), tmp_path / "a.npz")
     assert read(tmp_path / "a.npz").num_vertices == 3
+
+
+def test_edge_attributes_are_lost_with_a_warning(tmp_path: Path) -> None:
+    graph = Graph.from_edges([0, 1], [1, 2], edge_attributes={"year": [1, 2]})
+    with pytest.warns(GraphWarning, match="without the edge attributes year"):
+        write(graph, tmp_path / "a.npz")
+    assert read(tmp_path / "a.npz").num_edges == 2
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.parquet", "a.graphml", "a.sg"])
+def test_progress_as_a_bar(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown for work of seconds only; here it must do no harm."""
+    write(drawn(True, None), tmp_path / name)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert read(tmp_path / name, progress=True).num_edges == 150
+    assert read(tmp_path / name, progress=False).num_edges == 150
