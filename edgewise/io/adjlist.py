@@ -104,7 +104,7 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
     names = options.names if options.names is not None else declared
     if names is None:
         names = not all(map(is_integer, first or []))
-    layout = AdjlistLayout(names=bool(names), ids=allowed_ids(options, bool(names)))
+    layout = AdjlistLayout(names=bool(names), ids=allowed_ids(file.path, options, bool(names)))
     directed = options.directed is not False
     return Plan(layout, options, 0, both_directions=not directed, directed=directed)
 

@@ -40,6 +40,7 @@ class LineLayout:
         fractions: whether weights may have a fraction.
         form: what each line has, where the format says so and not the first line.
         hint: what to say of a line that has another number of columns.
+        mark: the character of ASCII that each line has in its first column, or None.
     """
 
     source: int = 0
@@ -55,6 +56,7 @@ class LineLayout:
     fractions: bool = True
     form: str | None = None
     hint: str = ""
+    mark: str | None = None
 
     @property
     def has_weights(self) -> bool:
@@ -71,7 +73,8 @@ class LineLayout:
         weight = -1 if self.weight is None else self.weight
         lowest, highest = self.ids or (_LIMITS.min, _LIMITS.max)
         columns = (self.source, self.target, weight, self.num_columns)
-        return np.array([delimiter, *columns, lowest, highest, self.only_digits], np.int64)
+        mark = tokens.NO_MARK if self.mark is None else ord(self.mark)
+        return np.array([delimiter, *columns, lowest, highest, self.only_digits, mark], np.int64)
 
 
 def first_bytes(comments: str) -> np.ndarray:
@@ -366,6 +369,7 @@ class Scan:
             tokens.LONG_WEIGHT: f"expected a weight from -2**63 to 2**63 - 1 in column {column}, or one with a point",
             tokens.OPEN_QUOTE: f"the quotes in column {column} are not closed, or are closed before its end",
             tokens.NO_NAME: f"expected an id in column {column}, got nothing",
+            tokens.WRONG_MARK: f"expected a line that starts with {layout.mark!r}",
         }[reason]
         start = int(state[tokens.POSITION])
         self._fail(int(state[tokens.LINE]), text[start : text.index(b"\n", start)], expected)

@@ -1,6 +1,5 @@
 """Text files as blocks of whole lines, decompressed while they are read."""
 
-import bz2
 import codecs
 import difflib
 import gzip
@@ -15,14 +14,15 @@ import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
-from edgewise.io.xz import XzFile
+from edgewise.io.pipes import open_bytes
+from edgewise.io.streams import open_bzip2, open_xz
 from edgewise.io.zstd import open_zstd
 
 #: The first bytes of compressed files, and what opens them within a budget.
 _COMPRESSED: dict[bytes, Callable[[IO[bytes], Budget], IO[bytes]]] = {
     b"\x1f\x8b": lambda file, budget: cast(IO[bytes], gzip.GzipFile(fileobj=file)),
-    b"BZh": lambda file, budget: bz2.BZ2File(file),
-    b"\xfd7zXZ\x00": lambda file, budget: io.BufferedReader(XzFile(file, budget), _BLOCK),
+    b"BZh": open_bzip2,
+    b"\xfd7zXZ\x00": open_xz,
     b"\x28\xb5\x2f\xfd": open_zstd,
 }
 #: The name of standard input for users, and the one path that stands for it.
@@ -151,7 +151,7 @@ class TextFile:
     def _open_packed(self) -> IO[bytes]:
         """The file, still compressed."""
         try:
-            return open(self.path, "rb")
+            return open_bytes(self.path)
         except IsADirectoryError:
             raise ParseError(f"{self.path} is a folder; expected a file") from None
         except FileNotFoundError:
@@ -212,8 +212,11 @@ def _standard_input() -> IO[bytes]:
 
 
 def _with_line_feeds(data: bytes) -> bytes:
-    """The text with a line feed for each line end, unless no carriage return is one by itself."""
+    """The text with a line feed for each line end, unless no carriage return is one by itself. What follows the text is
+    no line feed of a carriage return at its end."""
     text = np.frombuffer(data, np.uint8)
-    if b"\r" not in data or not ((text[:-1] == _RETURN) & (text[1:] != _NEWLINE)).any():
+    if b"\r" not in data:
+        return data
+    if not data.endswith(b"\r") and not ((text[:-1] == _RETURN) & (text[1:] != _NEWLINE)).any():
         return data
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from edgewise.errors import OutputError, ParameterError
+from edgewise.errors import GraphWarning, OutputError, ParameterError, warn
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.graph.file import SUFFIX
@@ -12,7 +12,7 @@ from edgewise.graph.making import Made
 from edgewise.io import adjacency, adjlist, delimited, dimacs, edgelist, matrix_market
 from edgewise.io.writing import TextWriter
 from edgewise.memory import held, in_turn
-from edgewise.text import shown
+from edgewise.text import listed, shown
 from edgewise.whole import COMPRESSIONS, check_compression, check_place, written_whole
 
 #: Bytes that the line of an arc takes while it is written.
@@ -105,6 +105,12 @@ def write(
         return
     writer = _WRITERS[_suffix(path)]
     ids = writer.ids(graph, quote_formulas)
+    if graph.edge_attributes:
+        warn(
+            f"{path} is without the edge attributes {listed(graph.edge_attributes)}; a file whose name ends in "
+            f"{SUFFIX} keeps them",
+            GraphWarning,
+        )
     try:
         with written_whole(path) as file:
             for done in writer.write(file, graph, ids):

@@ -74,7 +74,7 @@ class LineWriter:
                 "a graph without edges cannot stand in this format; use .mtx, which keeps its vertices"
             )
         ids = _quoted(graph.vertices, quote_formulas)
-        check_ids(ids, self.marks)
+        check_ids(graph, ids, self.marks)
         if graph.has_names and not self.declares_ids and all(map(is_integer, _first_edge(graph, ids))):
             raise OutputError(
                 "the names of the first edge would be read as integers; use .txt or .tsv, which say that ids are names"
@@ -128,7 +128,7 @@ class RowWriter:
         if self.base is not None:
             return np.arange(self.base, self.base + graph.num_vertices)
         ids = _quoted(graph.vertices, quote_formulas)
-        check_ids(ids, BLANKS + "#")
+        check_ids(graph, ids, BLANKS + "#")
         return ids
 
     def write(self, file: TextIO, graph: Graph, ids: np.ndarray) -> Iterator[int]:
@@ -182,10 +182,16 @@ class RowWriter:
 TextWriter = LineWriter | RowWriter
 
 
-def check_ids(ids: np.ndarray, marks: str) -> None:
+def check_ids(graph: Graph, ids: np.ndarray, marks: str) -> None:
     """Refuse ids that would not be read back as they are. Raises OutputError."""
     if ids.dtype != object:
         return
+    if not graph.has_plain_ids:
+        some = ", ".join(map(shown, ids[:3].tolist()))
+        raise OutputError(
+            f"ids such as {some} cannot stand in this format, which holds integers only, or strings only; use .mtx, "
+            "which has 1..n for ids, or other ids"
+        )
     for given in ids.tolist():
         if isinstance(given, str) and _falls_apart(given, marks):
             raise OutputError(
