@@ -11,6 +11,7 @@ from simulated import simulated
 
 import edgewise as ew
 from edgewise.errors import GraphError, GraphWarning, MemoryLimitError, ParseError, ProgramError
+from edgewise.graph.file import file_facts
 from edgewise.io.write import write
 
 COLUMNS = {
@@ -282,6 +283,9 @@ def test_files_keep_attributes(tmp_path):
         graph.save(tmp_path / "g.edgewise")
         loaded = ew.load(tmp_path / "g.edgewise")
         assert repr(loaded) == repr(graph)
+        facts = file_facts(loaded)
+        assert facts["edge_attributes"].startswith("'bool' bool, 'int32' int32, 'int64' int64")
+        assert "attribute" not in facts["arrays"]
         assert not any(kept.flags.writeable for kept in loaded.edge_attributes.values())
         for other in (
             loaded,
