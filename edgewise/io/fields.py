@@ -14,6 +14,7 @@ from edgewise.convert.usual_names import (
 
 #: What stands for a missing value.
 _MISSING = {"", "na", "n/a", "<na>", "#n/a", "null", "none", "?", "-"}
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9]+([eE][+-]?[0-9]+)?")
 
 
@@ -38,7 +39,7 @@ def are_names_above_ids(names: list[str], values: list[str]) -> bool:
 
 def is_integer(text: str) -> bool:
     """Whether a field is an integer in digits."""
-    return text.removeprefix("-").removeprefix("+").isdecimal() and text.isascii()
+    return _INTEGER.fullmatch(text) is not None
 
 
 def is_number(text: str) -> bool:
