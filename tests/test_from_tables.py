@@ -317,6 +317,16 @@ def test_fastest_ways_below_a_toll_are_those_of_networkx(directed):
     assert len(expected) > 5
 
 
+def test_attributes_may_be_named_by_an_index():
+    frame = pandas.DataFrame(DATA)
+    assert list(ew.Graph.from_pandas(frame, edge_attributes=frame.columns[3:]).edge_attributes) == [
+        "toll",
+        "open",
+    ]
+    with pytest.raises(GraphError, match="expected a list of names, or True for all"):
+        ew.Graph.from_pandas(frame, edge_attributes={"toll": DATA["toll"]})
+
+
 def test_dates_are_ids():
     days = pandas.to_datetime(["2024-01-01", "2024-01-02", "2024-01-01"])
     frame = pandas.DataFrame({"source": days, "target": days[::-1]})
