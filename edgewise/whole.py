@@ -3,6 +3,7 @@
 import contextlib
 import gzip
 import hashlib
+import lzma
 import os
 import re
 import stat
@@ -20,6 +21,8 @@ except ImportError:  # Windows
 
 from edgewise.errors import OutputError
 
+#: Suffixes of compressed text.
+COMPRESSED = (".gz", ".xz")
 #: Names of files that are being written: a digest of the final name, the process and the thread.
 _ASIDE = re.compile(r"\.[0-9a-f]{16}\.\d+\.\d+\.part")
 #: A file older than this, in seconds, that no process holds was left by a process that was killed.
@@ -75,11 +78,11 @@ def _behind_links(path: Path) -> Path:
 
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[TextIO]:
-    """A text file, compressed if its name ends in .gz, that takes its name if the block ends without an error.
+    """A text file, compressed if its name ends in .gz or .xz, that takes its name if the block ends without an error.
 
     Otherwise it is removed. An older file of that name stays until it is replaced.
     """
-    with replacing(path) as aside, open_text(aside, "wt", compressed=path.suffix == ".gz") as file:
+    with replacing(path) as aside, open_text(aside, "wt", path.suffix) as file:
         yield file
 
 
@@ -156,8 +159,10 @@ def _remove_if_left(aside: Path) -> None:
         os.close(file)
 
 
-def open_text(path: Path, mode: str, compressed: bool) -> TextIO:
-    """A file of text in UTF-8, its line breaks left as they are."""
-    if compressed:
+def open_text(path: Path, mode: str, suffix: str) -> TextIO:
+    """A file of text in UTF-8, its line breaks left as they are; of compressed ones .gz, and .xz to be written."""
+    if suffix == ".gz":
         return cast(TextIO, gzip.open(path, mode, compresslevel=3, encoding="utf-8", newline=""))
+    if suffix == ".xz":
+        return cast(TextIO, lzma.open(path, mode, preset=1, encoding="utf-8", newline=""))
     return cast(TextIO, open(path, mode, encoding="utf-8", newline=""))

@@ -16,7 +16,7 @@ from edgewise.graph.csr import rows_in_pieces
 from edgewise.graph.file import SUFFIX
 from edgewise.graph.ids import named_ids
 from edgewise.graph.making import Made
-from edgewise.io.columns import with_formulas_quoted
+from edgewise.io.column_texts import with_formulas_quoted
 from edgewise.io.fields import is_integer
 from edgewise.io.source import BLANKS
 from edgewise.io.table import COMMENTS, DECLARED_IDS
