@@ -5,8 +5,9 @@ import os
 import signal
 import sys
 
-#: What asks for a text about the command line itself, and the variable with which a shell asks how a word may end.
-_ABOUT = ("--version", "--help", "-h")
+#: What asks, as the last word or as the first one, for a text about the command line itself; and the variable with which a
+#: shell asks how a word may end.
+_ABOUT, _FOR_SHELLS = ("--version", "--help", "-h"), ("--show-completion", "--install-completion")
 _COMPLETING = "_EDGEWISE_COMPLETE"
 
 
@@ -14,7 +15,8 @@ def main() -> None:
     """Import the command line, which takes a second unless it only describes itself, and run it."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda *interruption: os._exit(130))
-    if _COMPLETING in os.environ or (len(sys.argv) <= 3 and sys.argv[-1] in _ABOUT):
+    about = len(sys.argv) <= 3 and (sys.argv[-1] in _ABOUT or set(sys.argv[1:2]) & set(_FOR_SHELLS))
+    if about or _COMPLETING in os.environ:
         _leave_package_empty()
     from edgewise.cli.app import main as run_command
 

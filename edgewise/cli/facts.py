@@ -58,9 +58,9 @@ def degree_facts(graph: Graph) -> Facts:
         most = int(np.argmax(degree))
         facts[f"min_{name}"] = int(degree.min())
         facts[f"median_{name}"] = float(np.median(degree))
+        facts[f"mean_{name}"] = graph.num_arcs / graph.num_vertices
         facts[f"max_{name}"] = int(degree[most])
         facts[f"max_{name}_vertex"] = graph.ids_of(np.array([most])).tolist()[0]
-    facts["mean_out_degree"] = graph.num_arcs / graph.num_vertices
     facts["isolated_vertices"] = int(((graph.out_degree == 0) & (graph.in_degree == 0)).sum())
     return facts
 
