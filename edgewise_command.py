@@ -5,9 +5,9 @@ import os
 import signal
 import sys
 
-#: What asks, as the last word or as the first one, for a text about the command line itself; and the variable with which a
-#: shell asks how a word may end.
+#: What asks, as the last word or as the first one, for a text about the command line itself.
 _ABOUT, _FOR_SHELLS = ("--version", "--help", "-h"), ("--show-completion", "--install-completion")
+#: The variable with which a shell asks how a word may end.
 _COMPLETING = "_EDGEWISE_COMPLETE"
 
 

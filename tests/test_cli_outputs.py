@@ -153,3 +153,20 @@ def test_what_fails_leaves_standard_output_empty(
     result = invoke("run", "bfs", towns, "--source", "Rome", "--output", "-")
     assert result.exit_code == 2 and result.stdout == "" and result.stderr.count("\n") == 1
     assert os.listdir(tmp_path) == ["towns.txt"]
+
+
+def test_formulas_in_a_converted_graph(tmp_path: Path) -> None:
+    (tmp_path / "g.tsv").write_text("=1+1\tb\n-c\tb\n")
+    told = invoke("convert", tmp_path / "g.tsv", tmp_path / "out.csv")
+    assert told.exit_code == 0 and (tmp_path / "out.csv").read_text() == "source,target\n=1+1,b\n-c,b\n"
+    assert (
+        told.stderr.count("\n") == 1
+        and "such as '=1+1'. " in told.stderr
+        and "--quote-formulas" in told.stderr
+    )
+    quiet = invoke("convert", tmp_path / "g.tsv", tmp_path / "out.csv", "--quote-formulas")
+    assert quiet.stderr == "" and (tmp_path / "out.csv").read_text() == "source,target\n'=1+1,b\n'-c,b\n"
+    assert invoke("convert", tmp_path / "g.tsv", tmp_path / "out.tsv").stderr == ""
+    for limit in ((), ("--memory-limit", "1GB")):
+        refused = refuse("convert", tmp_path / "g.tsv", tmp_path / "out.edgewise", "--quote-formulas", *limit)
+        assert "has no place for what quote_formulas asks for" in refused

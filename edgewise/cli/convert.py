@@ -9,7 +9,17 @@ import typer
 
 from edgewise.cli import completion
 from edgewise.cli.answers import placed, plain_errors, show
-from edgewise.cli.options import STANDARD, AsJson, GraphFile, GraphOutput, Reading, Settings, To, reads_graph
+from edgewise.cli.options import (
+    STANDARD,
+    AsJson,
+    GraphFile,
+    GraphOutput,
+    QuoteFormulas,
+    Reading,
+    Settings,
+    To,
+    reads_graph,
+)
 from edgewise.text import on_one_line
 
 if TYPE_CHECKING:
@@ -25,6 +35,7 @@ def convert(
     in_edges: Annotated[
         bool, typer.Option("--in-edges", help="Write in-edges as well, to .edgewise files.")
     ] = False,
+    quote_formulas: QuoteFormulas = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a graph in another format: convert graph.tsv.gz graph.edgewise makes a file that opens at once."""
@@ -39,11 +50,11 @@ def convert(
         check_graph_writable(place)
         check_place(place, graph_file)
         within_limit = how.memory_limit is not None and place.suffix == SUFFIX
-        if within_limit and graph_file != STANDARD and not is_own(Path(graph_file)):
+        if within_limit and not quote_formulas and graph_file != STANDARD and not is_own(Path(graph_file)):
             graph = build_graph(graph_file, place, in_edges, how)
         else:
             graph, _ = read_graph(graph_file, how)
-            write_graph(graph, place, in_edges, how.limit())
+            write_graph(graph, place, in_edges, how.limit(), quote_formulas)
         _tell(graph, output, as_json)
 
 

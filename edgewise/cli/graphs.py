@@ -40,7 +40,13 @@ def build_graph(path: str, output: Path, in_edges: bool, how: Reading) -> Graph:
         return build(output, path, in_edges=in_edges, progress=progress, announce=announce, **options)
 
 
-def write_graph(graph: Graph, output: Path, in_edges: bool = False, limit: int | None = None) -> None:
+def write_graph(
+    graph: Graph,
+    output: Path,
+    in_edges: bool = False,
+    limit: int | None = None,
+    quote_formulas: bool = False,
+) -> None:
     """Write a graph in the format of the suffix, and show progress.
 
     Raises:
@@ -51,7 +57,7 @@ def write_graph(graph: Graph, output: Path, in_edges: bool = False, limit: int |
         limited(f"writing {output.name}", graph, limit, lambda: writing(graph, output, in_edges)),
         progress_bar(f"writing {output.name}: arcs", graph.num_arcs) as progress,
     ):
-        write(graph, output, progress, in_edges=in_edges)
+        write(graph, output, progress, in_edges=in_edges, quote_formulas=quote_formulas)
 
 
 def _reading(path: str) -> str:

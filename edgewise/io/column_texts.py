@@ -3,14 +3,15 @@
 import csv
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
-from edgewise.errors import ParseError
+from edgewise.errors import GraphWarning, ParseError, warn
 from edgewise.io.budget import Budget
+from edgewise.text import shown
 
 #: Rows that are formatted at a time: a few milliseconds of work between two looks at Ctrl-C.
 CHUNK = 1 << 15
@@ -71,10 +72,16 @@ def with_formulas_quoted(values: list) -> list:
     return [f"'{each}" if isinstance(each, str) and each.startswith(_FORMULA) else each for each in values]
 
 
-def first_formula(columns: Columns) -> str | None:
-    """The first name that a spreadsheet would take for a formula."""
-    names = (each for column in columns.values() if column.dtype.kind in "OUT" for each in column.tolist())
-    return next((each for each in names if isinstance(each, str) and each.startswith(_FORMULA)), None)
+def tell_of_formulas(path: Path, columns: Iterable[np.ndarray]) -> None:
+    """Warn of a file with names that a spreadsheet would take for formulas, and run."""
+    names = (each for column in columns if column.dtype.kind in "OUT" for each in column.tolist())
+    first = next((each for each in names if isinstance(each, str) and each.startswith(_FORMULA)), None)
+    if first is not None:
+        warn(
+            f"{path} has names that a spreadsheet takes for formulas, such as {shown(first)}. To open it in one, "
+            "write it with quote_formulas=True, which puts ' before them",
+            GraphWarning,
+        )
 
 
 def _has_return(column: np.ndarray) -> bool:

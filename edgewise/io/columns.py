@@ -10,19 +10,18 @@ from typing import TextIO
 
 import numpy as np
 
-from edgewise.errors import EdgewiseError, GraphWarning, OutputError, ParseError, warn
+from edgewise.errors import EdgewiseError, OutputError, ParseError
 from edgewise.io.budget import Budget
 from edgewise.io.column_parquet import parquet, read_parquet, write_parquet
 from edgewise.io.column_texts import (
     Columns,
-    first_formula,
     read_delimited,
     read_records,
+    tell_of_formulas,
     write_delimited,
     write_records,
 )
 from edgewise.io.xz import XzFile
-from edgewise.text import shown
 from edgewise.whole import COMPRESSED, check_place, open_text, replacing, written_whole
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -89,15 +88,8 @@ def write_columns(
         TypeError,
     ) as error:  # half a character, an integer of too many digits, an id of another kind
         raise OutputError(f"cannot write {path}: {error}") from None
-    formula = (
-        None if quote_formulas or _format(path, OutputError) not in _DELIMITERS else first_formula(columns)
-    )
-    if formula is not None:
-        warn(
-            f"{path} has names that a spreadsheet takes for formulas, such as {shown(formula)}. To open it in one, "
-            "write it with quote_formulas=True, which puts ' before them",
-            GraphWarning,
-        )
+    if _format(path, OutputError) in _DELIMITERS and not quote_formulas:
+        tell_of_formulas(path, columns.values())
 
 
 def _write(

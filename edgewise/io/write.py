@@ -16,7 +16,7 @@ from edgewise.graph.csr import rows_in_pieces
 from edgewise.graph.file import SUFFIX
 from edgewise.graph.ids import named_ids
 from edgewise.graph.making import Made
-from edgewise.io.column_texts import with_formulas_quoted
+from edgewise.io.column_texts import tell_of_formulas, with_formulas_quoted
 from edgewise.io.fields import is_integer
 from edgewise.io.source import BLANKS
 from edgewise.io.table import COMMENTS, DECLARED_IDS
@@ -105,6 +105,9 @@ def write(
             those that start with =, +, - or @.
         in_edges: write in-edges as well, to .edgewise files.
 
+    Warns:
+        GraphWarning: a .csv file has names that a program for spreadsheets would take for formulas.
+
     Raises:
         OutputError: another suffix, ids or a graph that would not be read back, or a place that cannot be written.
         GraphTypeError: `graph` is not a graph.
@@ -143,6 +146,8 @@ def write(
             graph.check_unchanged()
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
+    if _suffix(path) == ".csv" and not quote_formulas:
+        tell_of_formulas(path, [ids])
 
 
 def writing(graph: Graph, path: Path, in_edges: bool) -> int:
