@@ -22,7 +22,7 @@ except ImportError:  # Windows
 from edgewise.errors import OutputError
 
 #: Suffixes of compressed text.
-COMPRESSED = (".gz", ".xz")
+COMPRESSIONS = (".gz", ".xz")
 #: Names of files that are being written: a digest of the final name, the process and the thread.
 _ASIDE = re.compile(r"\.[0-9a-f]{16}\.\d+\.\d+\.part")
 #: A file older than this, in seconds, that no process holds was left by a process that was killed.

@@ -118,7 +118,7 @@ def test_parquet_without_pyarrow_is_refused_before_a_run(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(MissingDependencyError, match="pip install pyarrow"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'edgewise\[parquet\]'"):
         check_writable(tmp_path / "a.parquet")
     check_writable(tmp_path / "a.json")
 

@@ -21,7 +21,7 @@ def parquet() -> Any:
         import pyarrow.parquet
     except ImportError:
         raise MissingDependencyError(
-            "Parquet files need pyarrow, which is not installed; run: pip install pyarrow"
+            "Parquet files need pyarrow, which is not installed; run: pip install 'edgewise[parquet]'"
         ) from None
     return pyarrow.parquet
 

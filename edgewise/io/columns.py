@@ -22,7 +22,7 @@ from edgewise.io.column_texts import (
     write_records,
 )
 from edgewise.io.xz import XzFile
-from edgewise.whole import COMPRESSED, check_place, open_text, replacing, written_whole
+from edgewise.whole import COMPRESSIONS, check_place, open_text, replacing, written_whole
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _RECORDS = (".json", ".jsonl")
@@ -145,7 +145,7 @@ def _opened(path: Path, budget: Budget) -> TextIO:
 
 def _format(path: Path, error: type[Exception]) -> str:
     """The suffix that decides the format. Raises `error` if there is no such format."""
-    plain = path.with_suffix("") if path.suffix in COMPRESSED else path
+    plain = path.with_suffix("") if path.suffix in COMPRESSIONS else path
     if plain.suffix in _DELIMITERS or plain.suffix in _RECORDS or path.suffix == _PARQUET:
         return plain.suffix
     raise error(
