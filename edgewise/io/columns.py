@@ -61,8 +61,8 @@ def write_columns(
     complete; what was there before stays until then.
 
     Args:
-        path: ends in .csv, .tsv, .json (an array of records) or .jsonl (a record on each line), also with .gz or .xz;
-            or in .parquet.
+        path: ends in .csv, .tsv, .json (an array of records) or .jsonl (a record on each line), also compressed, see
+            `edgewise.whole.COMPRESSIONS`; or in .parquet.
         columns: arrays of one dimension and one length, by name.
         progress: called with the number of rows written.
         quote_formulas: put an apostrophe before names that a program for spreadsheets would take for formulas.
@@ -149,6 +149,6 @@ def _format(path: Path, error: type[Exception]) -> str:
     if plain.suffix in _DELIMITERS or plain.suffix in _RECORDS or path.suffix == _PARQUET:
         return plain.suffix
     raise error(
-        f"{path} ends in {plain.suffix or 'no suffix'!r}; expected .csv, .tsv, .json or .jsonl, each also with .gz or "
-        f".xz, or {_PARQUET}"
+        f"{path} ends in {plain.suffix or 'no suffix'!r}; expected .csv, .tsv, .json or .jsonl, each also with "
+        f"{' or '.join(COMPRESSIONS)}, or {_PARQUET}"
     )
