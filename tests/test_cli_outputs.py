@@ -133,15 +133,22 @@ def test_a_format_without_an_output(towns: Path) -> None:
     assert result.exit_code == 2 and "--to is the format of --output -" in " ".join(result.output.split())
 
 
-def test_a_terminal_gets_no_binary(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
+class Terminal(io.StringIO):
+    """A terminal in the place of standard output."""
 
-    monkeypatch.setattr(sys, "stdout", Terminal())
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_gets_no_binary_and_no_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
     for suffix in ("parquet", "csv.gz", "edgewise"):
         with pytest.raises(OutputError, match=f"cannot show {suffix}"), answers.placed("-", suffix):
             raise AssertionError("it was let through")
+    with answers.placed("-", "csv") as aside:
+        aside.write_text("\x1b[31mred,\u202e,€\n1\t\x07\n", encoding="utf-8")
+    assert terminal.getvalue() == "\\x1b[31mred,\\u202e,€\n1\t\\x07\n"
 
 
 @posix

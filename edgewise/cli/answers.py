@@ -94,10 +94,20 @@ def placed(output: str, to: str | None, default: str | None = None) -> Iterator[
     with tempfile.TemporaryDirectory(prefix="edgewise-") as folder:
         aside = Path(folder, f"stdout.{suffix}")
         yield aside
-        with _answering(), open(aside, "rb") as file:
-            sys.stdout.flush()
+        with _answering():
+            _send(aside)
+
+
+def _send(path: Path) -> None:
+    """Send a file to standard output as it is; to a terminal, with characters shown that would steer it."""
+    if sys.stdout.isatty():
+        with open(path, encoding="utf-8", newline="") as text:
+            sys.stdout.writelines(map(printable, text))
+    else:
+        sys.stdout.flush()
+        with open(path, "rb") as file:
             shutil.copyfileobj(file, sys.stdout.buffer)
-            sys.stdout.flush()
+    sys.stdout.flush()
 
 
 @contextlib.contextmanager
