@@ -55,6 +55,7 @@ def convert(
         else:
             graph, _ = read_graph(graph_file, how)
             write_graph(graph, place, in_edges, how.limit(), quote_formulas)
+        files.close()
         _tell(graph, output, as_json)
 
 
@@ -88,6 +89,7 @@ def generate(
         check_graph_writable(place)
         graph = make(**values)
         write_graph(graph, place)
+        files.close()
         _tell(graph, output, as_json)
 
 

@@ -88,6 +88,7 @@ def run(
             result.verify(graph)
         if place is not None:
             _write(result, place, quote_formulas)
+            files.close()
         report = RunReport(task.name, graph_file, result, read_seconds, verify)
         show(json.dumps(report.as_json(top)) if as_json else report.as_text(top), beside=output)
 
