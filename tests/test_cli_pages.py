@@ -13,7 +13,7 @@ PAGES = {path.stem: path for path in sorted((ROOT / "docs" / "commands").glob("*
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 #: Numbers that differ from run to run stand in such lines.
 _TIMES = re.compile(r"ran in|seconds|free|threads")
-_NUMBER = re.compile(r"\d[\d.,]*(?:e[-+]?\d+)?(?: [kMG] ?)?")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e[-+]?\d+)?(?: [kMG](?= edges))?")
 
 
 def printed(command: str) -> list[str]:
