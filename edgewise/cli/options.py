@@ -24,7 +24,7 @@ GraphOutput = Annotated[
     str,
     typer.Argument(
         metavar="OUT",
-        help="A new file; its suffix is the format: .tsv, .txt, .csv, .mtx, also with .gz; or .edgewise. "
+        help="A new file, whose suffix decides the format: .tsv, .csv, .mtx, each also with .gz, .edgewise and others; "
         "- for standard output, with --to.",
     ),
 ]
