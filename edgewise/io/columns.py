@@ -21,7 +21,7 @@ from edgewise.io.column_texts import (
     write_delimited,
     write_records,
 )
-from edgewise.io.xz import XzFile
+from edgewise.io.streams import open_xz
 from edgewise.whole import COMPRESSIONS, check_place, open_text, replacing, written_whole
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -140,7 +140,7 @@ def _opened(path: Path, budget: Budget) -> TextIO:
     """A file of text, unpacked within the budget."""
     if path.suffix != ".xz":
         return open_text(path, "rt", path.suffix)
-    return io.TextIOWrapper(io.BufferedReader(XzFile(open(path, "rb"), budget)), encoding="utf-8", newline="")
+    return io.TextIOWrapper(open_xz(open(path, "rb"), budget), encoding="utf-8", newline="")
 
 
 def _format(path: Path, error: type[Exception]) -> str:
