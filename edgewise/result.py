@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from edgewise.convert.tables import for_polars
 from edgewise.errors import (
     GraphError,
     MissingDependencyError,
@@ -356,7 +357,7 @@ def make_frame(data: dict[str, np.ndarray]) -> Any:
     except ImportError:
         pass
     else:
-        return polars.DataFrame({name: _for_polars(values, polars) for name, values in data.items()})
+        return polars.DataFrame({name: for_polars(values) for name, values in data.items()})
     try:
         import pandas
     except ImportError:
@@ -364,9 +365,3 @@ def make_frame(data: dict[str, np.ndarray]) -> Any:
             "to_frame() needs polars or pandas and found neither; run: pip install 'edgewise[polars]'"
         ) from None
     return pandas.DataFrame(data)
-
-
-def _for_polars(values: np.ndarray, polars: Any) -> Any:
-    """A column for a data frame: of objects if they are of several kinds, where polars would take that of the first."""
-    mixed = values.dtype == object and len(set(map(type, values.tolist())) - {type(None)}) > 1
-    return polars.Series(values.tolist(), dtype=polars.Object) if mixed else values

@@ -28,7 +28,7 @@ def odd(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv.xz", "json", "jsonl.gz", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv.xz", "json", "jsonl.zst", "parquet"])
 @pytest.mark.parametrize(("task", "column"), [("sssp", "distance"), ("bfs", "level")])
 def test_results_of_odd_ids_pass_the_verifier(odd: Path, suffix: str, task: str, column: str) -> None:
     output = odd.with_name(f"\x1b]0;\x07.{suffix}")

@@ -42,7 +42,7 @@ def convert(
     with plain_errors(), contextlib.ExitStack() as files:
         from edgewise.cli.graphs import build_graph, read_graph, write_graph
         from edgewise.graph.file import SUFFIX
-        from edgewise.io.door import is_own
+        from edgewise.io.door import is_whole
         from edgewise.io.write import check_graph_writable
         from edgewise.whole import check_place
 
@@ -50,7 +50,7 @@ def convert(
         check_graph_writable(place)
         check_place(place, graph_file)
         within_limit = how.memory_limit is not None and place.suffix == SUFFIX
-        if within_limit and not quote_formulas and graph_file != STANDARD and not is_own(Path(graph_file)):
+        if within_limit and not quote_formulas and graph_file != STANDARD and not is_whole(Path(graph_file)):
             graph = build_graph(graph_file, place, in_edges, how)
         else:
             graph, _ = read_graph(graph_file, how)

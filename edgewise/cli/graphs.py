@@ -1,13 +1,12 @@
 """Graphs of command lines: read from a file or from standard input, built, and written."""
 
-import os
 import time
 from pathlib import Path
 
 import typer
 
 from edgewise.building import build
-from edgewise.cli.options import STANDARD, Reading
+from edgewise.cli.options import Reading
 from edgewise.execution import limited
 from edgewise.graph import Graph
 from edgewise.io import read, write
@@ -21,8 +20,7 @@ def read_graph(path: str, how: Reading) -> tuple[Graph, float]:
     """The graph in a file, and the seconds that reading took, without compiling."""
     options = how.for_read(path)
     started, compiled = time.perf_counter(), compile_seconds()
-    with progress_bar(_reading(path)) as progress:
-        graph = read(path, progress=progress, **options)
+    graph = read(path, progress=True, **options)
     return graph, time.perf_counter() - started - (compile_seconds() - compiled)
 
 
@@ -36,8 +34,7 @@ def build_graph(path: str, output: Path, in_edges: bool, how: Reading) -> Graph:
         typer.echo(f"edgewise: {on_one_line(sentence)}", err=True)
 
     options = how.for_read(path)
-    with progress_bar(_reading(path)) as progress:
-        return build(output, path, in_edges=in_edges, progress=progress, announce=announce, **options)
+    return build(output, path, in_edges=in_edges, progress=True, announce=announce, **options)
 
 
 def write_graph(
@@ -58,8 +55,3 @@ def write_graph(
         progress_bar(f"writing {output.name}: arcs", graph.num_arcs) as progress,
     ):
         write(graph, output, progress, in_edges=in_edges, quote_formulas=quote_formulas)
-
-
-def _reading(path: str) -> str:
-    """What is going on while a graph is read."""
-    return f"reading {'standard input' if path == STANDARD else os.path.basename(path)}: bytes"

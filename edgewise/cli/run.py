@@ -42,7 +42,7 @@ def run(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Write the values of all vertices: .csv, .tsv, .json, .jsonl, also with .gz or .xz, or .parquet; "
+            help="Write the values of all vertices: .csv, .tsv, .json, .jsonl, each also with .gz, or .parquet; "
             "- for standard output.",
         ),
     ] = None,

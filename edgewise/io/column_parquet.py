@@ -15,22 +15,24 @@ from edgewise.text import shown
 _GROUP, _BATCH = 1 << 20, 1 << 12
 
 
-def parquet() -> Any:
-    """The module `pyarrow.parquet`. Raises MissingDependencyError."""
+def load_arrow() -> Any:
+    """The package pyarrow, with its part for Parquet.
+
+    Raises:
+        MissingDependencyError: it is not installed.
+    """
     try:
         import pyarrow.parquet
     except ImportError:
         raise MissingDependencyError(
             "Parquet files need pyarrow, which is not installed; run: pip install 'edgewise[parquet]'"
         ) from None
-    return pyarrow.parquet
+    return pyarrow
 
 
 def write_parquet(path: Path, columns: Columns, missing: Columns) -> Iterator[int]:
     """Write columns, null where a value is missing, and yield the number of rows done. Raises OutputError."""
-    import pyarrow
-
-    parquet()
+    pyarrow = load_arrow()
     length = len(next(iter(columns.values())))
     columns = {name: _with_none(column, missing.get(name)) for name, column in columns.items()}
     schema = pyarrow.schema([(name, _type(name, column)) for name, column in columns.items()])
@@ -60,8 +62,7 @@ def _with_none(column: np.ndarray, missing: np.ndarray | None) -> np.ndarray:
 
 def _type(name: str, column: np.ndarray) -> Any:
     """The type of a column in the file. Raises OutputError for ids that none holds."""
-    import pyarrow
-
+    pyarrow = load_arrow()
     if column.dtype.kind in "biuf":
         return pyarrow.from_numpy_dtype(column.dtype)
     values = [each for each in column.tolist() if each is not None]
@@ -85,11 +86,9 @@ def _type(name: str, column: np.ndarray) -> Any:
 
 def read_parquet(path: Path, budget: Budget) -> dict[str, list[str]]:
     """The columns of a file as text: null is no text. Raises ParseError, OSError or MemoryLimitError."""
-    module = parquet()
-    import pyarrow
-
+    pyarrow = load_arrow()
     try:
-        with module.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(path) as file:
             columns: dict[str, list[str]] = {name: [] for name in file.schema_arrow.names}
             taken = 0
             for batch in file.iter_batches(_BATCH):

@@ -1,9 +1,6 @@
 """Files of named columns, in the format of their suffix: written whole or not at all."""
 
-import csv
 import io
-import lzma
-import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TextIO
@@ -12,7 +9,7 @@ import numpy as np
 
 from edgewise.errors import EdgewiseError, OutputError, ParseError
 from edgewise.io.budget import Budget
-from edgewise.io.column_parquet import parquet, read_parquet, write_parquet
+from edgewise.io.column_parquet import load_arrow, read_parquet, write_parquet
 from edgewise.io.column_texts import (
     Columns,
     read_delimited,
@@ -21,12 +18,15 @@ from edgewise.io.column_texts import (
     write_delimited,
     write_records,
 )
-from edgewise.io.streams import open_xz
-from edgewise.whole import COMPRESSIONS, check_place, open_text, replacing, written_whole
+from edgewise.io.streams import open_bzip2, open_xz
+from edgewise.io.zstd import open_zstd
+from edgewise.whole import COMPRESSIONS, check_compression, check_place, open_text, replacing, written_whole
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _RECORDS = (".json", ".jsonl")
 _PARQUET = ".parquet"
+#: What unpacks files within a budget; those packed with gzip take little memory in any case.
+_UNPACKED = {".bz2": open_bzip2, ".xz": open_xz, ".zst": open_zstd}
 
 
 def check_writable(path: Path, *sources: Path, quote_formulas: bool = False) -> None:
@@ -43,8 +43,9 @@ def check_writable(path: Path, *sources: Path, quote_formulas: bool = False) -> 
             f"{path} is no file for spreadsheets, so its names stay as they are; leave out quote_formulas=True"
         )
     if suffix == _PARQUET:
-        parquet()
+        load_arrow()
     check_place(path, *sources)
+    check_compression(path)
 
 
 def write_columns(
@@ -132,15 +133,15 @@ def read_columns(path: Path, memory_limit: int | None = None) -> dict[str, list[
                 return read_delimited(path, file, _DELIMITERS[suffix], budget)
     except EdgewiseError:
         raise
-    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, csv.Error) as error:
+    except Exception as error:  # each decompressor has its own, and so have CSV files
         raise ParseError(f"cannot read {path}: {error}") from None
 
 
 def _opened(path: Path, budget: Budget) -> TextIO:
     """A file of text, unpacked within the budget."""
-    if path.suffix != ".xz":
+    if path.suffix not in _UNPACKED:
         return open_text(path, "rt", path.suffix)
-    return io.TextIOWrapper(open_xz(open(path, "rb"), budget), encoding="utf-8", newline="")
+    return io.TextIOWrapper(_UNPACKED[path.suffix](open(path, "rb"), budget), encoding="utf-8", newline="")
 
 
 def _format(path: Path, error: type[Exception]) -> str:
