@@ -11,6 +11,7 @@ from edgewise.building.files import READING_BYTES, Files
 from edgewise.building.pieces import Columns, Edges
 from edgewise.building.scratch import Scratch
 from edgewise.building.sizes import Room
+from edgewise.building.tables import tables_in
 from edgewise.errors import GraphError, OutputError, ParameterError
 from edgewise.graph import Graph
 from edgewise.graph.checks import as_count, check_choice, check_flags
@@ -53,7 +54,7 @@ def build(
     Args:
         path: of the file; it appears when it is complete. Temporary files lie in the same folder, have no names, and
             are gone when the process ends, however it ends.
-        edges: a text file or a list of them, as `edgewise.read` reads them; or an iterable of pieces:
+        edges: a file of text or of Parquet, or a list of them, as `edgewise.read` reads them; or an iterable of pieces:
             ``(source, target)`` or ``(source, target, weight)``, columns as `Graph.from_edges` takes them, or data
             frames of two or three columns.
         directed: False to give each edge both directions. Default: True, or what the file says.
@@ -108,7 +109,7 @@ def build(
             progress=progress,
             **reading,
         )
-        source = found = Files(files, form, options, room)
+        source = found = tables_in(files, form, options, room) or Files(files, form, options, room)
         both, arcs, count, base = (
             found.both_directions, found.directed, found.num_vertices, found.base,
         )  # fmt: skip

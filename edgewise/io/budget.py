@@ -29,11 +29,13 @@ class Budget:
         path: the file, for messages.
         limit: bytes, or None where the machine does not tell what is free.
         given: whether the caller set the limit; else it is the memory that was free.
+        weighted: whether the file may have weights that could be left out.
     """
 
     path: Path
     limit: int | None
     given: bool
+    weighted: bool = True
 
     @classmethod
     def of(cls, path: Path, memory_limit: int | None) -> "Budget":
@@ -69,10 +71,9 @@ class Budget:
     @property
     def _advice(self) -> str:
         more = "Raise memory_limit" if self.given else "Free some, or take a larger machine"
-        return (
-            f"{more}; without weights (weighted=False) a graph is smaller. If the file promises more than it "
-            "holds, mend it"
-        )
+        if self.weighted:
+            more += "; without weights (weighted=False) a graph is smaller"
+        return f"{more}. If the file promises more than it holds, mend it"
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:

@@ -45,6 +45,8 @@ class LineLayout:
         ids: the smallest and the largest id allowed, or None.
         whole_weights: whether weights are integers, as far as is known; one fraction makes all of them floats.
         fractions: whether weights may have a fraction.
+        form: what each line has, where the format says so and not the first line.
+        hint: what to say of a line that has another number of columns.
         mark: the character of ASCII that each line has in its first column, or None.
     """
 
@@ -59,7 +61,14 @@ class LineLayout:
     ids: tuple[int, int] | None = None
     whole_weights: bool = True
     fractions: bool = True
+    form: str | None = None
+    hint: str = ""
     mark: str | None = None
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether weights are read."""
+        return self.weight is not None
 
     def scan(self, file: TextFile) -> "Scan":
         """A scan of a file of such lines."""
@@ -71,10 +80,10 @@ class LineLayout:
         weight = -1 if self.weight is None else self.weight
         lowest, highest = self.ids or (_LIMITS.min, _LIMITS.max)
         columns = (self.source, self.target, weight, self.num_columns)
-        mark = tokens.NO_MARK if self.mark is None else ord(self.mark)
-        ordered = columns in ((0, 1, -1, 2), (0, 1, 2, 3)) and self.mark is None
+        ordered = columns in ((0, 1, -1, 2), (0, 1, 2, 3))
         plain = ordered and not set(string.digits) & {*self.comments, self.delimiter}
-        return np.array([delimiter, *columns, lowest, highest, self.only_digits, mark, plain], np.int64)
+        mark = tokens.NO_MARK if self.mark is None else ord(self.mark)
+        return np.array([delimiter, *columns, lowest, highest, self.only_digits, plain, mark], np.int64)
 
 
 def first_bytes(comments: str) -> np.ndarray:
@@ -91,18 +100,23 @@ class Layout(Protocol):
     def names(self) -> bool:
         """Whether ids are names."""
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether weights are read."""
+
     def scan(self, file: TextFile) -> "Scan":
         """A scan of a file."""
 
 
 @dataclass
 class Edges:
-    """Columns of edges: ids as integers, or as indices into `names`."""
+    """Columns of edges: ids as integers, or as indices into `names`; and vertices, all of which edges need not name."""
 
     source: np.ndarray
     target: np.ndarray
     weight: np.ndarray | None
     names: list[str] | None = None
+    vertices: np.ndarray | None = None
 
     @property
     def nbytes(self) -> int:
@@ -179,6 +193,11 @@ class EdgePieces:
     def names(self) -> list[str]:
         """The names, after all edges have been read."""
         return self._scan.take_names() or []
+
+    @property
+    def has_lone_vertices(self) -> bool:
+        """Whether there may be vertices that no edge names."""
+        return self._scan.has_lone_vertices
 
 
 @dataclass
@@ -288,12 +307,12 @@ class Scan:
         if self._weight_kind:
             kind = np.int64 if self._weight_kind == tokens.INTEGERS else np.float64
             weight = weights[:count].view(kind).copy()
-        return _narrow(source[:count]), _narrow(target[:count]), weight
+        return narrow(source[:count]), narrow(target[:count]), weight
 
     @property
     def in_any_order(self) -> bool:
         """Whether a block can be read before those that precede it: not names, which are numbered by first appearance,
-        or rows, whose vertices follow from their place."""
+        nor rows, whose vertices follow from their place, or are kept as they come."""
         return type(self) is Scan and self._names is None
 
     def blocks(self, skip: int) -> Iterator[Block]:
@@ -332,6 +351,11 @@ class Scan:
 
     def finish(self) -> None:
         """Check what is known when the whole file was read."""
+
+    @property
+    def has_lone_vertices(self) -> bool:
+        """Whether there may be vertices that no edge names."""
+        return False
 
     def _scan(self, buffer: np.ndarray, columns: tuple[np.ndarray, ...]) -> int:
         names = self._names
@@ -425,7 +449,8 @@ class Scan:
             tokens.NOT_AN_INTEGER: f"expected an integer id in column {column}"
             + (". For names as ids, give names=True" if layout.ids is None else ""),
             tokens.OUT_OF_RANGE: f"expected an id from {lowest} to {highest} in column {column}, as many as declared",
-            tokens.WRONG_COLUMNS: f"it has {column} columns; expected {layout.num_columns}, as on the first line",
+            tokens.WRONG_COLUMNS: f"it has {column} columns; expected {layout.num_columns}, "
+            + (f"as on the first line{layout.hint}" if layout.form is None else f"{layout.form!r}"),
             tokens.NOT_A_NUMBER: f"expected a number as the weight in column {column}",
             tokens.FRACTION: f"expected an integer as the weight in column {column}, as declared",
             tokens.NOT_FINITE: f"expected a finite weight in column {column}. Drop such edges first",
@@ -442,7 +467,7 @@ class Scan:
         raise ParseError(f"{self._file.path}:{line + 1}: got {shortened(words)!r}; {expected}")
 
 
-def _narrow(column: np.ndarray) -> np.ndarray:
+def narrow(column: np.ndarray) -> np.ndarray:
     """A copy in 32 bits if that is exact."""
     limits = np.iinfo(np.int32)
     fits = len(column) == 0 or (column.min() >= limits.min and column.max() <= limits.max)

@@ -21,6 +21,7 @@ class RowLayout:
         keeps_weights: whether these are wanted.
         once: whether each edge stands in the rows of both its ends, with one weight, and is one edge.
         comments: characters that start a line to be skipped.
+        hint: what to say of a file whose rows are wrong.
     """
 
     ids: tuple[int, int]
@@ -29,6 +30,12 @@ class RowLayout:
     keeps_weights: bool = False
     once: bool = False
     comments: str = ""
+    hint: str = ""
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether weights are read."""
+        return self.keeps_weights
 
     #: Ids are integers.
     names = False
@@ -74,12 +81,12 @@ class RowScan(Scan):
         if found < declared:
             raise ParseError(
                 f"{self._file.path} declares {declared:,} vertices and has rows for {found:,}; it is truncated, or its "
-                "line of sizes is wrong"
+                f"line of sizes is wrong{self._rows.hint}"
             )
         if self._rows.once and self.state[row_tokens.BALANCE] != 0:
             raise ParseError(
                 f"{self._file.path} has an edge in the row of one of its ends only, or with another weight in the "
-                "other; expected each edge in both rows"
+                f"other; expected each edge in both rows{self._rows.hint}"
             )
 
     def _most_edges(self, text: bytes) -> int:
@@ -99,4 +106,4 @@ class RowScan(Scan):
             row_tokens.TOO_FEW_NUMBERS: f"it has {column} numbers; expected {rows.leading} and neighbours{pairs}",
         }[reason]
         start = int(self.state[tokens.POSITION])
-        self._fail(int(self.state[tokens.LINE]), text[start : text.index(b"\n", start)], expected)
+        self._fail(int(self.state[tokens.LINE]), text[start : text.index(b"\n", start)], expected + rows.hint)

@@ -24,9 +24,9 @@ NOT_FINITE, FRACTION, LONG_WEIGHT, OPEN_QUOTE, NO_NAME, FULL, WRONG_MARK = range
 #: How weights are read.
 NO_WEIGHTS, INTEGERS, FLOATS = range(3)
 
-#: Words of the layout. MARK is a byte that each line has alone in its first column, or none. PLAIN: ids are first, a
-#: weight is behind them, and no digit has another meaning.
-DELIMITER, SOURCE, TARGET, WEIGHT, COLUMNS, LOWEST, HIGHEST, ONLY_DIGITS, MARK, PLAIN = range(10)
+#: Words of the layout. PLAIN: ids are first, a weight is behind them, and no digit has another meaning. MARK is a byte
+#: that each line has alone in its first column, or none.
+DELIMITER, SOURCE, TARGET, WEIGHT, COLUMNS, LOWEST, HIGHEST, ONLY_DIGITS, PLAIN, MARK = range(10)
 WHITESPACE, NO_MARK = -1, -1
 
 _NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
@@ -191,7 +191,7 @@ def _name(
 
 
 @device_function
-def _id(
+def id_at(
     text: Any,
     start: Any,
     stop: Any,
@@ -353,11 +353,11 @@ def scan(
                 if quoted == 2:
                     reason = OPEN_QUOTE
                 elif column == layout[SOURCE]:
-                    source[edge], reason = _id(
+                    source[edge], reason = id_at(
                         text, start, stop, quoted, state, layout, pool, ends, hashes, slots
                     )
                 elif column == layout[TARGET]:
-                    target[edge], reason = _id(
+                    target[edge], reason = id_at(
                         text, start, stop, quoted, state, layout, pool, ends, hashes, slots
                     )
                 elif column == layout[WEIGHT]:
