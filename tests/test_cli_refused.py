@@ -106,7 +106,7 @@ def test_negative_cycle(tmp_path: Path) -> None:
     assert "negative" in refuse("run", "sssp", tmp_path / "graph.txt", "--source", 0)
 
 
-@pytest.mark.parametrize("name", ["missing/out.csv", "out.parquet", "folder.csv", "a" * 260 + ".csv"])
+@pytest.mark.parametrize("name", ["missing/out.csv", "out.xyz", "folder.csv", "a" * 260 + ".csv"])
 def test_an_output_is_refused_before_the_graph_is_read(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder.csv").mkdir()
     error = refuse("run", "components", tmp_path / "no-such-graph.txt", "--output", tmp_path / name)
