@@ -43,9 +43,6 @@ class AdjlistLayout(LineLayout):
 class AdjlistScan(Scan):
     """A scan of such lines in progress."""
 
-    #: Lines begin with vertices, which are kept as they come.
-    in_any_order = False
-
     def __init__(self, file: TextFile, layout: AdjlistLayout) -> None:
         super().__init__(file, layout)
         self.state = np.zeros(adjlist_tokens.NUM_ADJLIST_STATE, np.int64)
