@@ -192,7 +192,7 @@ FORMATS = {
         for name, suffix, beyond, pack in (
             ("gzip", ".gz", 0, partial(gzip.compress, mtime=0)),
             ("bzip2", ".bz2", 0, bz2.compress),
-            ("xz", ".xz", 8 * 2**20, lzma.compress),
+            ("xz", ".xz", 2**20, partial(lzma.compress, preset=0)),
             ("zstd", ".zst", 4 * 2**20, zstd_module().compress),
         )
     },
