@@ -93,6 +93,10 @@ class Result(ABC):
         """The answer as named arrays of one length: the column ``vertex`` (the user's ids), then `columns`."""
         return {ID_COLUMN: self.graph.vertices, **self.columns()}
 
+    def missing(self) -> dict[str, np.ndarray]:
+        """Where columns of `table` have no value, only one that stands for none: masks by the names of the columns."""
+        return {}
+
     @abstractmethod
     def verify(self, graph: Graph) -> bool:
         """Check the answer against the graph. True, or `VerificationError` that names what is wrong."""
@@ -321,9 +325,9 @@ class SavedColumns:
         except (GraphError, ValueError) as error:
             raise VerificationError(f"the result is not of this graph: {error}") from None
 
-    def numbers(self, name: str, dtype: Any) -> np.ndarray:
-        """A column of numbers, shape (n,)."""
-        texts = self._texts(name)
+    def numbers(self, name: str, dtype: Any, missing: Any = "") -> np.ndarray:
+        """A column of numbers, shape (n,), with the value `missing` where there is no text."""
+        texts = [text or str(missing) for text in self._texts(name)]
         try:
             return np.array(texts, dtype=dtype)[self._rows]
         except (ValueError, OverflowError) as error:
@@ -338,9 +342,10 @@ class SavedColumns:
                 f"column {name!r} cannot be verified: a vertex has the id '', which stands for no vertex in files; "
                 "verify the result right after the run, with --verify"
             )
+        nothings = {nothing} if self.graph.has_names else {nothing, ""}
         index = np.full(len(texts), -1, np.int32)
-        index[[text != nothing for text in texts]] = self._indices(
-            [text for text in texts if text != nothing]
+        index[[text not in nothings for text in texts]] = self._indices(
+            [text for text in texts if text not in nothings]
         )
         return index[self._rows]
 

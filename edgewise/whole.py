@@ -45,7 +45,7 @@ def check_place(path: Path, *sources: Any) -> None:
     target = _behind_links(path)
     for source in sources:
         is_read = False
-        with contextlib.suppress(OSError):  # one of them is not there
+        with contextlib.suppress(OSError, ValueError):  # one of them is not there, or has no name for a file
             is_read = os.path.samefile(source, target)
         if is_read:
             raise OutputError(

@@ -16,7 +16,6 @@ from edgewise.errors import (
     EdgewiseError,
     GraphError,
     GraphWarning,
-    MissingDependencyError,
     OutputError,
     ParseError,
     warn,
@@ -26,6 +25,7 @@ from edgewise.graph.weights import as_weights
 from edgewise.io.arrays import graph_of_columns
 from edgewise.io.binary import opened, size_of
 from edgewise.io.budget import NAME_BYTES, Budget, bytes_of_graph
+from edgewise.io.column_parquet import load_arrow
 from edgewise.io.formats import GraphFormat, Report
 from edgewise.io.lines import Edges, narrow
 from edgewise.io.once import edges_once
@@ -45,21 +45,6 @@ _BUFFER = 2**20
 _ROW_BYTES, _ORDER_BYTES = 48, 40
 #: Bytes of an arc while it is written.
 _ARC_BYTES = 60
-
-
-def _pyarrow() -> Any:
-    """The package pyarrow, with its part for Parquet.
-
-    Raises:
-        MissingDependencyError: it is not installed.
-    """
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingDependencyError(
-            "Parquet files need pyarrow, which is not installed; run: pip install 'edgewise[parquet]'"
-        ) from None
-    return pyarrow
 
 
 class _Column(NamedTuple):
@@ -84,7 +69,7 @@ class _Table:
     """
 
     def __init__(self, budget: Budget, options: ReadOptions) -> None:
-        self._arrow, self._budget = _pyarrow(), budget
+        self._arrow, self._budget = load_arrow(), budget
         with opened(budget) as file:
             self._size = size_of(file)
         with self.explained(), self._open([]) as table:
@@ -229,7 +214,7 @@ def _as_names(array: Any) -> np.ndarray:
     """Strings of an array with a dictionary as objects."""
     used, places = np.unique(array.indices.to_numpy(), return_inverse=True)
     names = np.empty(len(used), object)
-    names[:] = array.dictionary.take(_pyarrow().array(used)).to_pylist()
+    names[:] = array.dictionary.take(load_arrow().array(used)).to_pylist()
     return names[places]
 
 
@@ -256,7 +241,7 @@ class _Names:
     def in_order(self) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """All sources and targets as numbers of names by first appearance, source before target, and these names."""
         count = len(self._columns[0])
-        shared = _pyarrow().chunked_array([*self._columns[0], *self._columns[1]]).unify_dictionaries()
+        shared = load_arrow().chunked_array([*self._columns[0], *self._columns[1]]).unify_dictionaries()
         numbers = [chunk.indices.to_numpy() for chunk in shared.chunks]
         both = np.empty(2 * sum(map(len, numbers[:count])), np.int32)
         both[0::2], both[1::2] = np.concatenate(numbers[:count]), np.concatenate(numbers[count:])
@@ -268,7 +253,7 @@ class _Names:
         place = np.empty(len(first), np.int32)
         place[order] = np.arange(len(order))
         both = place[both]
-        return both[0::2].copy(), both[1::2].copy(), known.take(_pyarrow().array(order)).to_pylist()
+        return both[0::2].copy(), both[1::2].copy(), known.take(load_arrow().array(order)).to_pylist()
 
 
 def _read(budget: Budget, options: ReadOptions, report: Report) -> tuple[Graph, int]:
@@ -322,7 +307,7 @@ def _joined(parts: list[_Part]) -> _Part:
 
 def _write(graph: Graph, file: IO[bytes], suffix: str, progress: Callable[[int], None]) -> None:
     """Write each edge once, ids as integers of 64 bits or strings."""
-    arrow = _pyarrow()
+    arrow = load_arrow()
     check_plain_ids(graph)
     ids = graph.vertices
     if ids.dtype == object and not graph.has_names:

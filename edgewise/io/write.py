@@ -10,6 +10,7 @@ from edgewise.graph.checks import check_flags
 from edgewise.graph.file import SUFFIX
 from edgewise.graph.making import Made
 from edgewise.io import adjacency, adjlist, delimited, dimacs, edgelist, matrix_market
+from edgewise.io.column_texts import tell_of_formulas
 from edgewise.io.formats import GraphFormat
 from edgewise.io.writing import TextWriter
 from edgewise.memory import held, in_turn
@@ -91,6 +92,10 @@ def write(
             those that start with =, +, - or @.
         in_edges: write in-edges as well, to .edgewise files.
 
+    Warns:
+        GraphWarning: edge attributes that the format does not keep, or names in a .csv file that a program for
+            spreadsheets would take for formulas.
+
     Raises:
         OutputError: another suffix, ids or a graph that cannot stand in the format, or a place that cannot be written.
         MissingDependencyError: .zst or .parquet, and no module that writes it.
@@ -143,6 +148,8 @@ def write(
         raise
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
+    if _suffix(path) == ".csv" and not quote_formulas:
+        tell_of_formulas(path, [ids])
 
 
 def writing(graph: Graph, path: Path, in_edges: bool) -> int:

@@ -12,7 +12,7 @@ from edgewise.errors import OutputError
 from edgewise.graph import Graph
 from edgewise.graph.csr import rows_in_pieces
 from edgewise.graph.ids import named_ids
-from edgewise.io.columns import with_formulas_quoted
+from edgewise.io.column_texts import with_formulas_quoted
 from edgewise.io.fields import is_integer
 from edgewise.io.once import CHUNK, edges_once
 from edgewise.io.source import BLANKS
