@@ -193,18 +193,13 @@ def _check_ids(graph: Graph, ids: np.ndarray, layout: _Layout) -> None:
     """Refuse what would not be read back: ids that would be split, names that look like integers, no edges at all."""
     if layout.numbered:
         return
+    graph.check_plain_ids()
     if graph.num_arcs == 0:
         raise OutputError(
             "a graph without edges cannot stand in this format; use .mtx, which keeps its vertices"
         )
     if ids.dtype != object:
         return
-    if not graph.has_plain_ids:
-        some = ", ".join(map(shown, ids[:3].tolist()))
-        raise OutputError(
-            f"ids such as {some} cannot stand in this format, which holds integers only, or strings only; use .mtx, "
-            "which has 1..n for ids, or other ids"
-        )
     for given in ids.tolist():
         if isinstance(given, str) and _falls_apart(given, layout.marks):
             raise OutputError(
