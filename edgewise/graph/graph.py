@@ -1,12 +1,14 @@
 """The class `Graph`."""
 
 from collections.abc import Callable, Iterator
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import csr, gpu_rows
+from edgewise.graph.attributes import as_attributes, check_both_directions
 from edgewise.graph.checks import (
     as_count,
     check_choice,
@@ -15,6 +17,7 @@ from edgewise.graph.checks import (
     check_symmetric,
     refuse_one_column,
 )
+from edgewise.graph.conversions import Conversions
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.file_save import save_graph
 from edgewise.graph.foreign_arrays import lies_on_gpu
@@ -29,13 +32,13 @@ from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.door import cuda_door
 from edgewise.memory import check_free, naming_memory_errors
-from edgewise.text import html_table, shown
+from edgewise.text import html_table, listed, shown
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
 
 
-class Graph(Matrices):
+class Graph(Conversions, Matrices):
     """A directed or undirected graph that does not change once it is made.
 
     Made by `from_edges` and the other functions ``from_...``, by `edgewise.read`, or by `edgewise.load`. Inside,
@@ -54,6 +57,9 @@ class Graph(Matrices):
         edge_numbers: the edge of each arc, as an index into the columns that the graph was made from, int32 or int64,
             shape (num_arcs,); None unless made by ``from_edges(..., number_edges=True)``. Edge fields of a program take
             ``column[graph.edge_numbers]``, a column of edges in the order of arcs.
+        edge_attributes: columns of numbers by name, a read-only mapping; each has a value for each edge of the columns
+            that the graph was made from, those included that were dropped or merged. An edge field of a program that
+            has the name of an attribute, and is given no values, holds the attribute: `arc_attribute`.
     """
 
     def save(
@@ -61,7 +67,7 @@ class Graph(Matrices):
     ) -> None:
         """Write the graph to a file, whole or not at all, which `edgewise.load` opens at once.
 
-        Everything is kept: ids, the order of arcs, dtypes, edge numbers.
+        Everything is kept: ids, the order of arcs, dtypes, edge numbers, edge attributes.
 
         Args:
             path: where; ``.edgewise`` is the usual suffix. The file appears when it is complete and on the disk.
@@ -70,7 +76,7 @@ class Graph(Matrices):
 
         Raises:
             OutputError: the place cannot be written, or the disk is full.
-            GraphError, ParameterError: arguments of other kinds.
+            GraphError, ParameterError: arguments of other kinds; more than 14 edge attributes.
         """
         save_graph(self, path, self._ids, in_edges, progress)
 
@@ -88,6 +94,7 @@ class Graph(Matrices):
         parallel_edges: ParallelEdges = "keep",
         self_loops: SelfLoops = "keep",
         number_edges: bool = False,
+        edge_attributes: Any = None,
     ) -> "Graph":
         """Make a graph from columns: edge i goes from ``source[i]`` to ``target[i]``.
 
@@ -111,6 +118,10 @@ class Graph(Matrices):
             self_loops: "keep" or "drop".
             number_edges: make `edge_numbers` on the host, which takes about as long as making the graph. Both arcs
                 of an undirected edge have its number; merged edges have that of the first.
+            edge_attributes: more numbers of edges: a mapping of names to columns of shape (m,), which are copied. bool,
+                int32, int64, float32 and float64 stay what they are, NaN included; integers of 8 or 16 bits become
+                int32, float16 becomes float32. Merged edges have those of the first, whatever `parallel_edges` says of
+                weights. With it, edges are numbered.
 
         Raises:
             GraphError: columns of different lengths, ids or weights of another kind or missing, an id out of range
@@ -128,6 +139,7 @@ class Graph(Matrices):
         if target is None or isinstance(target, str):
             refuse_one_column(source)
         if lies_on_gpu(source) or lies_on_gpu(target):
+            number_edges = number_edges or bool(edge_attributes)
             columns = (gpu_column(source, "source"), gpu_column(target, "target"))
             values = None if weight is None else as_weights(gpu_column(weight, "weight"), cuda_door().cupy())
             check_lengths(*columns, values)
@@ -142,6 +154,7 @@ class Graph(Matrices):
         source, target = as_id_column(source, "source"), as_id_column(target, "target")
         weights = None if weight is None else as_weights(weight)
         check_lengths(source, target, weights)
+        attributes = as_attributes(edge_attributes, len(source))
         if known is None:
             source, target, ids = number_vertices(source, target, count)
         else:
@@ -149,12 +162,31 @@ class Graph(Matrices):
         merges = parallel_edges != "keep"
         check_free("Graph.from_edges", csr.building(ids.num_vertices, len(source), weights, directed, merges))
         graph = cls._from_indices(source, target, weights, directed, ids, parallel_edges, self_loops)
-        if number_edges:
+        if number_edges or attributes:
             numbers = np.arange(len(source), dtype=csr.offset_dtype(len(source)))
-            merged: ParallelEdges = "keep" if parallel_edges == "keep" else "first"
-            numbered = cls._from_indices(source, target, numbers, directed, ids, merged, self_loops)
-            graph._edge_numbers = numbered.weights
+            graph._edge_numbers = cls._arcs_of_edges(
+                source, target, numbers, directed, ids, parallel_edges, self_loops
+            )
+            graph._attributes = attributes
         return graph
+
+    @classmethod
+    def _arcs_of_edges(
+        cls,
+        source: np.ndarray,
+        target: np.ndarray,
+        numbers: np.ndarray,
+        directed: bool,
+        ids: Ids,
+        parallel_edges: ParallelEdges,
+        self_loops: SelfLoops = "keep",
+    ) -> np.ndarray:
+        """The number of the edge of each arc of the graph that `_from_indices` makes of these; merged edges have that
+        of the first."""
+        merged: ParallelEdges = "keep" if parallel_edges == "keep" else "first"
+        made = cls._from_indices(source, target, numbers, directed, ids, merged, self_loops).weights
+        assert made is not None
+        return made
 
     @classmethod
     def _from_indices(
@@ -194,6 +226,8 @@ class Graph(Matrices):
         weights: Any = None,
         directed: bool = True,
         vertices: Any = None,
+        *,
+        edge_attributes: Any = None,
     ) -> "Graph":
         """Make a graph from compressed sparse rows; arrays of the right dtype are shared: they must not change then.
 
@@ -206,6 +240,8 @@ class Graph(Matrices):
             weights: None, or numbers, shape (m,); dtypes as in `from_edges`.
             directed: False if each edge stands in both rows (a self-loop once), with the same weight.
             vertices: None for the ids 0..n-1, or n distinct ids in index order, of any kind.
+            edge_attributes: as in `from_edges`, columns of shape (m,) in the order of `targets`; with
+                ``directed=False``, both arcs of an edge have one value.
 
         Raises:
             GraphError: arrays that are not such rows; ``directed=False`` and rows that are not symmetric.
@@ -214,18 +250,22 @@ class Graph(Matrices):
         rows = gpu_rows.given_rows(offsets, targets, weights)
         n, num_arcs = len(stored(rows).offsets) - 1, len(stored(rows).targets)
         ids = Ids(n) if vertices is None else ids_in_order(vertices, n)
-        if directed:
-            return cls(rows, ids, True, 0, num_arcs)
-        check_symmetric(csr.Rows(rows.offsets, rows.targets, rows.weights))
-        loops = np.count_nonzero(csr.row_of_arcs(rows.offsets) == rows.targets)
-        return cls(rows, ids, False, int(loops), num_arcs)
+        attributes, loops = as_attributes(edge_attributes, num_arcs), 0
+        if not directed:
+            on_host = csr.Rows(rows.offsets, rows.targets, rows.weights)
+            check_symmetric(on_host)
+            check_both_directions(attributes, on_host)
+            loops = int(np.count_nonzero(csr.row_of_arcs(rows.offsets) == rows.targets))
+        graph = cls(rows, ids, bool(directed), loops, num_arcs)
+        graph._attributes = attributes
+        return graph
 
     def as_directed(self) -> "Graph":
         """A directed graph of these arcs: two for each edge of an undirected graph. Arrays are shared."""
         if self.directed:
             return self
         graph = Graph(self._rows, self._ids, True, 0, self.num_arcs)
-        graph._edge_numbers = self._edge_numbers
+        graph._edge_numbers, graph._attributes = self._edge_numbers, self._attributes
         return graph
 
     def _with_weights(self, weights: np.ndarray) -> "Graph":
@@ -286,15 +326,16 @@ class Graph(Matrices):
         return bool((self.targets[self._row(self._one(source))] == wanted).any())
 
     def reverse(self) -> "Graph":
-        """The graph with all edges turned round; an undirected graph is its own. Arrays of in-edges are shared, but
-        those in a file are copied."""
+        """The graph with all edges turned round, and their numbers and attributes; an undirected graph is its own.
+        Arrays of in-edges are shared, but those in a file are copied."""
         if not self.directed:
             return self
         rows = self._in_edges
         if isinstance(rows, FileRows):  # what else is in the file, and beside it, belongs to this graph
             weights = None if rows.weights is None else np.array(rows.weights)
             rows = csr.Rows(np.array(rows.offsets), np.array(rows.targets), weights)
-        return Graph(rows, self._ids, True, 0, self.num_arcs)
+        graph = Graph(rows, self._ids, True, 0, self.num_arcs)
+        return self._handing_on(graph, lambda: self.in_arcs)
 
     def to_undirected(self, parallel_edges: ParallelEdges = "first") -> "Graph":
         """The graph without directions, with all vertices, those without edges, too; an undirected graph is its own.
@@ -302,7 +343,7 @@ class Graph(Matrices):
         Args:
             parallel_edges: what becomes of several arcs between two vertices, whichever way they lead: one edge with
                 the "first" weight, the "min" or the "sum" of the weights; "keep" makes an edge of each, so that u to v
-                and v to u are two.
+                and v to u are two. Edges have the number and the attributes of the first.
 
         Raises:
             GraphError: ``parallel_edges`` is none of these, or a sum that its dtype cannot hold.
@@ -310,10 +351,14 @@ class Graph(Matrices):
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         if not self.directed:
             return self
-        return Graph._from_indices(self.sources, self.targets, self.weights, False, self._ids, parallel_edges)
+        how = False, self._ids, parallel_edges
+        graph = Graph._from_indices(self.sources, self.targets, self.weights, *how)
+        arcs = np.arange(self.num_arcs, dtype=self.offsets.dtype)
+        return self._handing_on(graph, lambda: Graph._arcs_of_edges(self.sources, self.targets, arcs, *how))
 
     def subgraph(self, vertices: Any) -> "Graph":
-        """The graph of some vertices and of all edges between them; they stay in their order, and keep their ids.
+        """The graph of some vertices and of all edges between them; they stay in their order, and keep their ids, edge
+        numbers and attributes.
 
         Args:
             vertices: a sequence of ids; one that stands there twice counts once.
@@ -333,12 +378,9 @@ class Graph(Matrices):
         np.cumsum(np.bincount(source, minlength=len(old)), out=offsets[1:])
         weights = None if self.weights is None else self.weights[arcs]
         loops = 0 if self.directed else int(np.count_nonzero(source == target))
-        return Graph(
-            csr.Rows(offsets, target, weights),
-            ids_in_order(self._ids.of(old), len(old)),
-            self.directed,
-            loops,
-        )
+        rows, ids = csr.Rows(offsets, target, weights), ids_in_order(self._ids.of(old), len(old))
+        graph = Graph(rows, ids, self.directed, loops)
+        return self._handing_on(graph, lambda: arcs.astype(offsets.dtype, copy=False))
 
     def _one(self, vertex: Any) -> int:
         """The index of one vertex."""
@@ -355,7 +397,9 @@ class Graph(Matrices):
         """The size and kind of the graph."""
         kind = "directed" if self.directed else "undirected"
         weights = f"{self.weight_dtype} weights" if self.weighted else "unweighted"
-        return f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}, {weights}>"
+        count = len(self.edge_attributes)
+        more = f", {count} edge attribute{'s' * (count > 1)}" if count else ""
+        return f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}, {weights}{more}>"
 
     def _repr_html_(self) -> str:
         """The size and kind of the graph as a table, for notebooks."""
@@ -367,4 +411,6 @@ class Graph(Matrices):
             "largest out-degree": f"{self.out_degree.max(initial=0):,}",
             "memory": f"{self.nbytes / 1e6:,.1f} MB",
         }
+        if self.edge_attributes:
+            facts["edge attributes"] = escape(listed(self.edge_attributes))
         return html_table(facts)
