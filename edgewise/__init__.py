@@ -19,7 +19,7 @@ from edgewise.algorithms.sssp import sssp
 from edgewise.building import build
 from edgewise.explain import explain
 from edgewise.graph import Graph, load
-from edgewise.io import read
+from edgewise.io import read, write
 from edgewise.moved import prepare, run
 from edgewise.program.declare import (
     ACTIVE,
@@ -120,6 +120,7 @@ __all__ = [
     "scc",
     "sssp",
     "vertex",
+    "write",
 ]
 
 __version__ = "0.1.0"

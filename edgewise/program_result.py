@@ -12,7 +12,7 @@ from edgewise.execution import Execution
 from edgewise.graph import Graph, check_graph
 from edgewise.program.declare import VERTEX, Program
 from edgewise.program.inspect import Specification
-from edgewise.result import Result, ids_or_none
+from edgewise.result import Result, ids_or_none, is_finite
 from edgewise.text import shown
 
 
@@ -98,6 +98,14 @@ class ProgramResult(Result):
         declared = self._prepared.spec.vertex_fields
         return {
             name: self._ids(name) if declared[name].dtype is VERTEX else values
+            for name, values in self.fields.items()
+        }
+
+    def missing(self) -> dict[str, np.ndarray]:
+        """Where a field declared as `VERTEX` has none, and where another one is infinite or NaN."""
+        declared = self._prepared.spec.vertex_fields
+        return {
+            name: values < 0 if declared[name].dtype is VERTEX else ~is_finite(values)
             for name, values in self.fields.items()
         }
 

@@ -15,7 +15,7 @@ from edgewise.graph.checks import check_flags
 from edgewise.graph.file_attributes import FileAttributes
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.gpu_rows import GpuRows
-from edgewise.graph.ids import Ids, as_array, check_plain
+from edgewise.graph.ids import Ids, as_array
 from edgewise.graph.making import (
     AnyRows,
     Made,
@@ -188,10 +188,6 @@ class Adjacency:
     def has_plain_ids(self) -> bool:
         """Whether the ids are integers, or strings, as those in files are; nothing is read for it."""
         return self._ids.are_plain
-
-    def check_plain_ids(self) -> None:
-        """Refuse ids that a file does not hold: see `has_plain_ids`. Raises OutputError."""
-        check_plain(self._ids)
 
     def index_of(self, vertex: Any) -> Any:
         """The index of a vertex: an int for one id, an int64 array for a sequence of ids.

@@ -216,9 +216,9 @@ def check_plain(ids: Ids) -> None:
     """Refuse ids that are neither integers alone nor strings alone, which a file does not hold. Raises OutputError."""
     if not ids.are_plain:
         raise OutputError(
-            f"the graph has ids such as {ids.some()}; a file holds integers alone, or strings alone. Write a graph "
-            "with indices for ids, Graph.from_csr(graph.offsets, graph.targets, graph.weights, graph.directed), and "
-            "keep graph.vertices apart; or a format without ids, such as .mtx"
+            f"the graph has ids such as {ids.some()}; the file holds integers only, or strings only. Save a graph with "
+            "indices for ids, Graph.from_csr(graph.offsets, graph.targets, graph.weights, graph.directed), and keep "
+            "graph.vertices apart; or write a format without ids, such as .mtx"
         )
 
 

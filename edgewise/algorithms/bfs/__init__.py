@@ -90,6 +90,10 @@ class BFSResult(Result):
         """The columns ``level`` and ``parent``."""
         return {"level": self.level, "parent": self.parent}
 
+    def missing(self) -> dict[str, np.ndarray]:
+        """Levels of vertices that were not reached, and parents of these and of sources."""
+        return {"level": self.level < 0, "parent": self.parent_index < 0}
+
     def summary(self) -> dict[str, Any]:
         """The number of vertices ``reached``, and the highest level, the ``depth``."""
         return {"reached": self.num_reached, "depth": int(self.level.max())}
@@ -111,7 +115,7 @@ class BFSResult(Result):
         saved = SavedColumns(graph, columns)
         sources, depth = np.atleast_1d(graph.index_of(given["source"])), given.get("max_depth")
         limit = None if depth is None else as_depth(depth)
-        level, parent = saved.numbers("level", np.int32), saved.vertices("parent")
+        level, parent = saved.numbers("level", np.int32, missing=-1), saved.vertices("parent")
         return verify_levels(graph, sources, limit, level, parent)
 
 

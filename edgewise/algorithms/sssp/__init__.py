@@ -92,6 +92,10 @@ class SSSPResult(Result):
         """The columns ``distance`` and ``parent``."""
         return {"distance": self.distance, "parent": self.parent}
 
+    def missing(self) -> dict[str, np.ndarray]:
+        """Distances of vertices that were not reached, and parents of these and of the source."""
+        return {"distance": ~is_finite(self.distance), "parent": self.parent_index < 0}
+
     def summary(self) -> dict[str, Any]:
         """The number of vertices ``reached``, and the distance of the ``farthest``."""
         reached = self.distance[is_finite(self.distance)]
@@ -111,7 +115,8 @@ class SSSPResult(Result):
     def verify_columns(cls, graph: Graph, columns: Columns, **given: Any) -> bool:
         """Check distances and parents that were written to a file: see `Result.verify_columns`."""
         saved = SavedColumns(graph, columns)
-        start, distance = graph.index_of(given["source"]), saved.numbers("distance", distance_dtype(graph))
+        start, kind = graph.index_of(given["source"]), distance_dtype(graph)
+        distance = saved.numbers("distance", kind, missing=unreached_value(kind))
         return verify_paths(graph, start, distance, saved.vertices("parent"))
 
 
