@@ -34,12 +34,14 @@ from edgewise.execution import Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.schedule import Schedule
+from edgewise.vertex_result import VertexResult
 
 
-class BetweennessResult(DependencyResult):
+class BetweennessResult(DependencyResult, VertexResult):
     """The betweenness centrality of vertices; `dependency` has the shape (n,)."""
 
     algorithm = "betweenness"
+    _main = "centrality"
 
     @cached_property
     def centrality(self) -> np.ndarray:

@@ -28,15 +28,16 @@ from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.mst.cpu import forest, forest_memory, forest_work
 from edgewise.algorithms.mst.memory import rounds_bytes
 from edgewise.algorithms.mst.verify import exact_sum, verify_forest
+from edgewise.edge_result import EdgeResult
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.result import HostArray, Result
+from edgewise.result import HostArray
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
-class MSTResult(Result):
+class MSTResult(EdgeResult):
     """A minimum spanning forest.
 
     Attributes:
@@ -50,6 +51,7 @@ class MSTResult(Result):
     """
 
     algorithm = "mst"
+    _main, _has_directions = "weight", False
     source_index, target_index, weight = HostArray(), HostArray(), HostArray()
 
     def __init__(self, graph: Graph, run: Execution, found: tuple[Any, Any, Any, int]) -> None:
@@ -79,10 +81,6 @@ class MSTResult(Result):
         """The columns ``source``, ``target`` and ``weight``: of edges, not of vertices."""
         return {"source": self.source, "target": self.target, "weight": self.weight}
 
-    def table(self) -> dict[str, np.ndarray]:
-        """`columns`: there is no column of vertices."""
-        return self.columns()
-
     def summary(self) -> dict[str, Any]:
         """The numbers of ``edges`` and ``components``, and the ``total_weight``."""
         return {
@@ -91,7 +89,7 @@ class MSTResult(Result):
             "total_weight": self.total_weight,
         }
 
-    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+    def top_rows(self, count: int = 10) -> dict[str, np.ndarray]:
         """The heaviest edges."""
         return self._top_rows("weight", count, shown=np.ones(self.num_edges, bool))
 

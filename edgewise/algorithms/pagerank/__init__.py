@@ -34,12 +34,13 @@ from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.result import Columns, HostArray, Result, SavedColumns
+from edgewise.result import Columns, HostArray, SavedColumns
 from edgewise.schedule import Buffered, Pull, Schedule
 from edgewise.text import shown
+from edgewise.vertex_result import VertexResult
 
 
-class PageRankResult(Result):
+class PageRankResult(VertexResult):
     """Ranks that sum to 1.
 
     Attributes:
@@ -52,6 +53,7 @@ class PageRankResult(Result):
     """
 
     algorithm = "pagerank"
+    _main = "rank"
     rank = HostArray()
 
     def __init__(
@@ -70,6 +72,9 @@ class PageRankResult(Result):
         self.damping, self._walk = walk.damping, walk
         self._asked = tol
         self._begin, self._limit, self._shares, self._on_gpu = begin, limit, ranked.shares, run.on_gpu
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_shares": functools.partial(np.copy, self._shares())}
 
     def columns(self) -> dict[str, np.ndarray]:
         """The column ``rank``."""
