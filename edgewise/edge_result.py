@@ -1,6 +1,7 @@
 """Results that have a value for each edge: looked up by the ids of its ends."""
 
 from abc import abstractmethod
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,13 @@ class EdgeResult(Result):
         Raises:
             GraphError: there is no such edge in the answer, or there are several.
         """
-        ends = self.graph.index_of(list(edge)) if isinstance(edge, tuple) and len(edge) == 2 else ()
-        if len(ends) != 2:
-            raise GraphError(f"got {shown(edge)}; expected an edge, the ids of two vertices: result[source, target]")
+        if not (isinstance(edge, tuple) and len(edge) == 2):
+            raise GraphError(
+                f"got {shown(edge)}; expected an edge, the ids of two vertices: result[source, target]"
+            )
+        ends = [int(self.graph.index_of(end)) for end in edge]
         if not self._has_directions:
-            ends = np.sort(ends)
+            ends.sort()
         found = np.flatnonzero((self.source_index == ends[0]) & (self.target_index == ends[1]))
         if len(found) == 0:
             raise GraphError(f"the answer has no edge from {shown(edge[0])} to {shown(edge[1])}")
@@ -62,8 +65,7 @@ class EdgeResult(Result):
         edges = list(zip(columns["source"].tolist(), columns["target"].tolist(), strict=True))
         values = dict(zip(edges, columns[self._main].tolist(), strict=True))
         if len(values) < len(edges):
-            seen = set[Any]()
-            raise _several(next(edge for edge in edges if edge in seen or seen.add(edge)))
+            raise _several(next(edge for edge, count in Counter(edges).items() if count > 1))
         return values
 
     def top(self, k: int = 10) -> list[tuple[Any, Any]]:
@@ -80,6 +82,6 @@ class EdgeResult(Result):
 def _several(edge: Any) -> GraphError:
     """The error for edges that have the same ends."""
     return GraphError(
-        f"several edges lead from {shown(edge[0])} to {shown(edge[1])}; expected one. See table() or to_frame() for the "
-        "value of each"
+        f"several edges lead from {shown(edge[0])} to {shown(edge[1])}; expected one. See table() or to_frame() "
+        "for the value of each"
     )

@@ -208,18 +208,14 @@ class Result(ABC):
         """
         if fields is None:
             return make_frame(self.table(), self._nulls())
-        columns = self._all_columns()
+        columns = self.columns()
         for name in fields:
             if name not in columns:
                 raise ParameterError(
                     f"to_frame: there is no field {shown(name)}; expected a list of {listed(columns)}"
                 )
-        ids = {ID_COLUMN: values for name, values in self.table().items() if name == ID_COLUMN}
-        return make_frame(ids | {name: columns[name] for name in fields}, self._nulls())
-
-    def _all_columns(self) -> dict[str, np.ndarray]:
-        """The columns that `to_frame` gives if they are asked for."""
-        return self.columns()
+        chosen = {name: values for name, values in self.table().items() if name in {ID_COLUMN, *fields}}
+        return make_frame(chosen, self._nulls())
 
     def _nulls(self) -> dict[str, np.ndarray]:
         """Which values of columns are null in frames; columns without such are left out."""
@@ -227,7 +223,11 @@ class Result(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy has, in this process or another: everything, arrays in the host's memory."""
-        return {**vars(self), "_arrays": {name: self.host_array(name) for name in self._arrays}, "_on_host": {}}
+        return {
+            **vars(self),
+            "_arrays": {name: self.host_array(name) for name in self._arrays},
+            "_on_host": {},
+        }
 
     def __repr__(self) -> str:
         """The kind of answer, its size and its time."""

@@ -76,8 +76,10 @@ class VertexResult(Result):
     def _values_of(self, field: str | None) -> list[Any]:
         """All values of a column, or of the main one, as Python objects."""
         name = self._main if field is None else field
-        if name != self._main and name not in (names := self._all_columns()):
-            raise ParameterError(f"to_dict: there is no column {shown(field)}; expected one of {listed(names)}")
+        if name != self._main and name not in (names := self.columns()):
+            raise ParameterError(
+                f"to_dict: there is no column {shown(field)}; expected one of {listed(names)}"
+            )
         return self._as_values(name, self._raw(name))
 
     def _raw(self, name: str) -> np.ndarray:

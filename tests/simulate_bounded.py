@@ -1,4 +1,4 @@
-"""Shortest paths from several sources and within bounds, on a GPU that tests/simulator.py pretends: the CPU's answers."""
+"""Shortest paths from several sources and within bounds, on a GPU that tests/simulator.py pretends: as on the CPU."""
 
 import re
 
@@ -33,8 +33,16 @@ def compare(seed):
     graph = ew.Graph.from_edges(*ends, weights, bool(random.random() < 0.7), num_vertices=n)
     sources = random.choice(n, random.integers(1, min(n, 5) + 1), replace=False).tolist()
     target, bound = int(random.integers(n)), int(random.integers(0, 8))
-    for options in ({}, {"target": target}, {"max_distance": bound}, {"target": target, "max_distance": bound}):
-        assert "supersteps on the GPU" in same(graph, sources, {"delta": (0.5, 2.0)[seed % 2]}, **options).explain()
+    for options in (
+        {},
+        {"target": target},
+        {"max_distance": bound},
+        {"target": target, "max_distance": bound},
+    ):
+        assert (
+            "supersteps on the GPU"
+            in same(graph, sources, {"delta": (0.5, 2.0)[seed % 2]}, **options).explain()
+        )
     same(graph, sources, {"schedule": ew.Schedule(balance=BALANCES[seed % 2])}, **options)
     same(graph, sources, {}, weighted=False, **options)
     with pytest.raises(MemoryLimitError) as refused:

@@ -128,7 +128,7 @@ def test_negative_weights_from_several_sources():
         result = ew.sssp(graph, [0, 4, 9], device="cpu")
         np.testing.assert_array_equal(result.distance, singly.min(axis=0))
         assert result.verify(graph)
-        with pytest.raises(ParameterError, match="negative weights.*leave target and max_distance out"):
+        with pytest.raises(ParameterError, match=r"negative weights.*leave target and max_distance out"):
             ew.sssp(graph, 0, target=4)
         assert ew.sssp(graph, 0, target=4, weighted=False).verify(graph)
 
@@ -172,7 +172,11 @@ def test_changed_answers_within_bounds_are_rejected():
 @pytest.mark.parametrize(
     ("given", "error", "problem"),
     [
-        ({"max_distance": -1}, ParameterError, "max_distance is -1; expected a number of at least 0, or None"),
+        (
+            {"max_distance": -1},
+            ParameterError,
+            "max_distance is -1; expected a number of at least 0, or None",
+        ),
         ({"max_distance": "3"}, ParameterError, "max_distance is '3'"),
         ({"max_distance": math.nan}, ParameterError, "max_distance is nan"),
         ({"target": 99}, GraphError, "no vertex 99"),

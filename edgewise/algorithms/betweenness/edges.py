@@ -25,6 +25,8 @@ from edgewise.algorithms.betweenness.cpu import ON_ARCS
 from edgewise.algorithms.betweenness.dependencies import sum_dependencies
 from edgewise.algorithms.betweenness.sources import asked_sources
 from edgewise.algorithms.betweenness.sums import DependencyResult
+from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
+from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.edge_result import EdgeResult
 from edgewise.errors import ParameterError
 from edgewise.execution import Progress
@@ -89,13 +91,14 @@ class EdgeBetweennessResult(DependencyResult, EdgeResult):
         return {"source": ends[0], "target": ends[1], "centrality": self.centrality}
 
 
+@names_elsewhere(**WEIGHT)
 def edge_betweenness(
     graph: Graph,
     *,
     k: int | None = None,
     sources: Any = None,
     seed: int = 0,
-    weighted: bool = False,
+    weighted: bool | None = None,
     normalized: bool = True,
     device: str = "auto",
     schedule: Schedule | None = None,
@@ -127,7 +130,8 @@ def edge_betweenness(
         GraphError, ParameterError, OutputError, ScheduleError: as `betweenness`.
     """
     check_graph("edge_betweenness", graph)
-    check_flags(ParameterError, "edge_betweenness: ", weighted=weighted, normalized=normalized)
+    weighted = uses_weights("edge_betweenness", graph, weighted, by_itself=False)
+    check_flags(ParameterError, "edge_betweenness: ", normalized=normalized)
     asked = asked_sources("edge_betweenness", graph, k, sources, seed)
     how = device, schedule, progress, memory_limit, checkpoint
     total, chosen, run = sum_dependencies(asked, weighted, ON_ARCS, *how)

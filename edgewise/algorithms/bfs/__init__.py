@@ -38,6 +38,7 @@ from edgewise.algorithms.bfs.layers import layers_asked as layers_asked
 from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, bytes_by_clusters, no_memory
+from edgewise.algorithms.common.names import names_elsewhere
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.explain import is_asked
@@ -111,6 +112,7 @@ class BFSResult(PathResult):
         return verify_levels(graph, sources, limit, level, parent)
 
 
+@names_elsewhere(depth_limit="max_depth", cutoff="max_depth", sources="source, which takes several, too")
 def bfs(
     graph: Graph,
     source: VertexId,

@@ -29,3 +29,7 @@ def uses_weights(name: str, graph: Graph, weighted: Any, by_itself: bool) -> boo
         )
     return bool(weighted)
 
+
+def without_weights(graph: Graph) -> Graph:
+    """A graph of the same edges without weights, which shares arrays; one without weights is its own."""
+    return graph._without_weights() if graph.weighted else graph

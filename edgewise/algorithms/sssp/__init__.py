@@ -34,6 +34,7 @@ from edgewise.algorithms.bfs import (
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, bytes_by_clusters, no_memory
 from edgewise.algorithms.common.lengths import unreached_value
+from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
 from edgewise.algorithms.common.numbers import as_float
 from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.algorithms.sssp.asked import Asked, as_bound, ask, bound_of
@@ -131,12 +132,20 @@ class SSSPResult(PathResult):
         """Check distances and parents that were written to a file: see `Result.verify_columns`."""
         saved = SavedColumns(graph, columns)
         weighted = uses_weights("sssp", graph, given.get("weighted"), graph.weighted)
-        target, bound = given.get("target"), bound_of("sssp", graph, None, given.get("max_distance"), weighted)
+        target, bound = (
+            given.get("target"),
+            bound_of("sssp", graph, None, given.get("max_distance"), weighted),
+        )
         asked = ask("sssp", graph, given["source"], target, bound)
         distance, parent = saved.numbers("distance", asked.dtype), saved.vertices("parent")
         return verify_paths(graph, asked, distance, parent, weighted)
 
 
+@names_elsewhere(
+    cutoff="max_distance",
+    sources="source, which takes several, too",
+    **WEIGHT,
+)
 def sssp(
     graph: Graph,
     source: VertexId,
@@ -204,9 +213,7 @@ def sssp(
         paths, run = _by_hops(graph, source, target, bound, schedule, how)
     else:
         paths, run = _by_lengths(graph, source, target, bound, delta, schedule, how)
-    return SSSPResult(
-        graph, run, source, paths, target=target, max_distance=max_distance, weighted=weighs
-    )
+    return SSSPResult(graph, run, source, paths, target=target, max_distance=max_distance, weighted=weighs)
 
 
 def _by_hops(

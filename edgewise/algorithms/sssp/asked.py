@@ -108,7 +108,9 @@ def ask(name: str, graph: Graph, source: Any, target: Any, bound: Any) -> Asked:
     sources = np.unique(np.atleast_1d(graph.index_of(source)).astype(np.int64, copy=False))
     if len(sources) == 0:
         raise ParameterError(f"{name}: the list of sources is empty; expected at least one")
-    index = None if target is None else graph.index_of(target)
+    if target is None:
+        return Asked(sources, bound.dtype, bound)
+    index = graph.index_of(target)
     if np.ndim(index):
         raise ParameterError(f"{name}: target is {shown(target)}; expected one vertex")
-    return Asked(sources, bound.dtype, bound, None if index is None else int(index))
+    return Asked(sources, bound.dtype, bound, int(index))

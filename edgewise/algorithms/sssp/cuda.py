@@ -386,9 +386,7 @@ def _within_bounds(graph: Graph, asked: Asked, delta: float, run: Execution) -> 
     return *finished(graph, asked, distance, parent, orphans, run), supersteps
 
 
-def _over_clusters(
-    graph: Graph, rows: ClusterRows, asked: Asked, run: Execution
-) -> tuple[Any, Any, int]:
+def _over_clusters(graph: Graph, rows: ClusterRows, asked: Asked, run: Execution) -> tuple[Any, Any, int]:
     """`shortest_paths` by clusters."""
     dtype, unreached = asked.dtype, int(unreached_key(asked.dtype))
     distance, _, visits = keys_by_clusters(graph, rows, asked.sources, dtype, unreached, unreached, run)
