@@ -1,7 +1,7 @@
 """The result of a run of a program."""
 
-import importlib
 import operator
+import sys
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -47,11 +47,11 @@ class ProgramName(NamedTuple):
     def find(self) -> type[Program]:
         """The class. Raises ProgramError if it is not there."""
         try:
-            found: type[Program] = operator.attrgetter(self.name)(importlib.import_module(self.module))
-        except (ImportError, AttributeError):
+            found: type[Program] = operator.attrgetter(self.name)(sys.modules[self.module])
+        except (KeyError, AttributeError):
             raise ProgramError(
-                f"the result was copied or pickled, and its program {self.module}.{self.name} cannot be imported here; "
-                "define it at the top level of a module, or verify the result before"
+                f"the result was copied or pickled, and its program {self.module}.{self.name} is not here; import the "
+                "module first, with the class at its top level"
             ) from None
         return found
 

@@ -445,8 +445,3 @@ def test_memory_of_a_search_with_negative_weights_is_that_of_its_arrays(dtype):
     arrays = sum(array.nbytes for array in search) - search.words.nbytes
     assert said.most == arrays + looking_for_cycle(n)
     assert said.kept == search.distance.nbytes + search.parent.nbytes
-
-
-def test_several_sources_are_refused():
-    with pytest.raises(ParameterError, match=r"source is \[0, 1\]; expected one vertex"):
-        ew.sssp(ew.Graph.from_edges([0, 1], [1, 2]), [0, 1])

@@ -27,8 +27,7 @@ import numpy as np
 from edgewise.algorithms.bfs import BFSResult, bfs
 from edgewise.algorithms.common.lengths import distance_dtype, unreached_value, weight_range
 from edgewise.algorithms.components import ComponentsResult, connected_components
-from edgewise.algorithms.sssp import SSSPResult, sssp
-from edgewise.algorithms.sssp.asked import ask
+from edgewise.algorithms.sssp import SSSPResult, ask, sssp
 from edgewise.algorithms.sssp.cpu import parents_by_level, parents_of
 from edgewise.approx.core import Core, distances
 from edgewise.errors import ParameterError, ScheduleError

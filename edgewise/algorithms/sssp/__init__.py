@@ -37,7 +37,8 @@ from edgewise.algorithms.common.lengths import unreached_value
 from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
 from edgewise.algorithms.common.numbers import as_float
 from edgewise.algorithms.common.weighted import uses_weights
-from edgewise.algorithms.sssp.asked import Asked, as_bound, ask, bound_of
+from edgewise.algorithms.sssp.asked import Asked, as_bound, bound_of
+from edgewise.algorithms.sssp.asked import ask as ask
 from edgewise.algorithms.sssp.cpu import (
     layers_memory,
     paths_in_layers,
