@@ -83,9 +83,7 @@ def test_values_by_id_are_those_of_networkx(kind, directed):
     levels, lengths = ew.bfs(graph, first), ew.sssp(graph, first)
     expected = nx.single_source_shortest_path_length(other, first)
     assert levels.to_dict() == {v: expected.get(v) for v in graph}
-    assert lengths.to_dict() == {
-        v: nx.single_source_dijkstra_path_length(other, first).get(v) for v in graph
-    }
+    assert lengths.to_dict() == {v: nx.single_source_dijkstra_path_length(other, first).get(v) for v in graph}
     ranks, between = ew.pagerank(graph, tol=1e-12, weighted=True), ew.betweenness_centrality(graph)
     assert ranks.to_dict() == pytest.approx(nx.pagerank(other, tol=1e-12, max_iter=500))
     assert between.to_dict() == pytest.approx(nx.betweenness_centrality(other))
@@ -180,7 +178,9 @@ def test_programs_give_all_fields():
     assert {"steps", "before", "bonus", "marked", "to_frame", "seconds"} <= set(dir(result))
     frame = result.to_frame(["steps"])
     assert frame.columns == ["vertex", "steps"] and frame["steps"].to_list() == [None, 0, 1, 2]
-    with pytest.raises(ParameterError, match="there is no field 'age'; expected a list of steps, before, bonus"):
+    with pytest.raises(
+        ParameterError, match="there is no field 'age'; expected a list of steps, before, bonus"
+    ):
         result.to_frame(["age"])
 
 
@@ -244,7 +244,9 @@ RUNS = {
 
 @pytest.mark.parametrize("name", RUNS)
 def test_results_are_pickled_and_copied(name):
-    graph = ew.Graph.from_edges(["a", "b", "c", "c", "e"], ["b", "c", "a", "d", "f"], [1.0, 2.0, 3.0, 4.0, 5.0])
+    graph = ew.Graph.from_edges(
+        ["a", "b", "c", "c", "e"], ["b", "c", "a", "d", "f"], [1.0, 2.0, 3.0, 4.0, 5.0]
+    )
     result = RUNS[name](graph)
     for again in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), copy.copy(result)):
         assert type(again) is type(result) and again.explain() == result.explain()
