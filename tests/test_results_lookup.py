@@ -1,9 +1,11 @@
 """Results as dicts, lists, frames, attributes of NetworkX graphs, and pickles."""
 
+import ast
 import copy
 import functools
 import math
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -196,7 +198,7 @@ def test_integers_of_vertices_that_were_not_reached_are_null_in_frames(library, 
         graph = ew.Graph.from_edges([0, 1, 3], [1, 2, 4], weights)
         for call in results:
             result = call(graph, 0)
-            name = list(result.columns())[0]
+            name = next(iter(result.columns()))
             column = result.to_frame()[name]
             if library == "polars":
                 assert isinstance(column, polars.Series) and str(column.dtype).lower() == dtype
@@ -346,3 +348,21 @@ def test_a_graph_without_vertices():
         assert call(graph).to_dict() == {} and call(graph).top() == []
         assert call(graph).to_frame().shape[0] == 0
     assert ew.mst(graph, symmetrize=True).to_dict() == {}
+
+
+def test_the_page_of_results_says_what_is_so():
+    page = (Path(__file__).parent.parent / "docs" / "results.md").read_text(encoding="utf-8")
+    names, told = {}, 0
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(block, names)
+        for line in block.splitlines():
+            expression, _, comment = line.partition("  # ")
+            try:
+                value = ast.literal_eval(
+                    comment.partition(";")[0].partition(":")[0] if "{" not in comment else comment
+                )
+            except (SyntaxError, ValueError):
+                continue
+            assert eval(expression, names) == value, line
+            told += 1
+    assert told == 6

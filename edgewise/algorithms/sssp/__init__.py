@@ -221,8 +221,8 @@ def _by_hops(
     graph: Graph, source: Any, target: Any, bound: Any, schedule: Schedule | None, how: dict[str, Any]
 ) -> tuple[_Paths, Execution]:
     """`sssp` with edges of length 1, whatever the weights: levels as distances."""
-    asked = ask("sssp", graph, source, target, bound)
-    (level, parent, supersteps), run = find_levels("sssp", graph, source, int(bound), schedule, how)
+    asked, limit = ask("sssp", graph, source, target, bound), min(int(bound), graph.num_vertices)
+    (level, parent, supersteps), run = find_levels("sssp", graph, source, limit, schedule, how)
     level[level < 0] = asked.unreached
     asked.cut(level, parent)
     return (level, parent, supersteps), run

@@ -175,7 +175,7 @@ def _by_delta_stepping(graph: Graph, asked: Asked, delta: float, run: Execution)
         buckets,
         board,
         listed,
-        asked.sources.astype(np.uint64),
+        asked.sources.view(np.uint64),
         unreached,
         work=work,
         rounds=levels(n, graph.num_arcs),

@@ -17,7 +17,7 @@ from edgewise.algorithms.sssp.asked import Asked
 from edgewise.algorithms.sssp.cuda_sums import make_sums
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.arguments import AtomicInt64s, Int64s, type_of
+from edgewise.kernels.cuda.arguments import AtomicInt64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     INT64,
     UINT32,
@@ -67,7 +67,7 @@ class Bounded(NamedTuple):
 
     graph: WeightedOnGpu
     piles: Piles
-    sources: Int64s
+    sources: Uint32s
     bound: AtomicInt64s
     delta: float
     n: int
@@ -113,7 +113,7 @@ def make_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
         prepare(it.n, it.unreached, piles, block)
         generation = grid_barrier(control, np.int64(0))
         for i in range(thread_index(), it.num_sources, num_threads()):
-            source = it.sources[i]
+            source = np.int64(it.sources[i])
             piles.best[source] = 0
             piles.near[i] = source
             piles.stamps[source] = 1
@@ -161,7 +161,7 @@ def bounded_distances(
         given = Bounded(
             graph=on_gpu,
             piles=piles,
-            sources=copy_of(asked.sources),
+            sources=copy_of(asked.sources.astype(np.uint32)),
             bound=copy_of(np.array([bound], np.int64)),
             delta=delta,
             n=n,
