@@ -72,6 +72,6 @@ class PathResult(VertexResult):
         values[there] = self.graph.ids_of(raw[there]) if name == "parent" else raw[there]
         return list(values)
 
-    def _nulls(self) -> dict[str, np.ndarray]:
-        lengths = self._raw(self._main)
-        return {} if lengths.dtype.kind == "f" else {self._main: ~self._are_reached(lengths)}
+    def missing(self) -> dict[str, np.ndarray]:
+        """Lengths of paths to vertices that were not reached, and parents of these and of sources."""
+        return {self._main: ~self.reached, "parent": self.parent_index < 0}

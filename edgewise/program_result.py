@@ -14,7 +14,7 @@ from edgewise.graph import Graph, check_graph
 from edgewise.kernels.door import cuda_door
 from edgewise.program.declare import INFINITY, VERTEX, Program
 from edgewise.program.inspect import Specification
-from edgewise.result import ids_or_none
+from edgewise.result import ids_or_none, is_finite
 from edgewise.text import shown
 from edgewise.vertex_result import VertexResult
 
@@ -68,7 +68,7 @@ class ProgramResult(VertexResult):
     """The final state of a program's run. Fields are attributes: ``result.distance``.
 
     ``result[vertex]`` is a dict of the values of all vertex fields by their names. An integer that is `INFINITY`, in a
-    field that was declared to begin so, is None in it and null in frames; a `VERTEX` that is none is None.
+    field that was declared to begin so, is None in it and null in frames; so is a `VERTEX` that is none.
 
     Vertex fields have the shape (num_vertices,), a `VERTEX` field holds indices; edge fields that the program writes
     have the shape (num_arcs,), in CSR order.
@@ -199,26 +199,30 @@ class ProgramResult(VertexResult):
             for name, values in self.fields.items()
         }
 
-    def _is_null(self, name: str, values: np.ndarray) -> np.ndarray | None:
-        """Which values of a field stand for infinity among integers; None if it cannot have such."""
-        if not self._declared[name].unbounded or values.dtype.kind not in "iu":
-            return None
-        return values == np.iinfo(values.dtype).max
-
-    def _nulls(self) -> dict[str, np.ndarray]:
-        masks = {name: self._is_null(name, values) for name, values in self.fields.items()}
+    def missing(self) -> dict[str, np.ndarray]:
+        """Where a `VERTEX` field has no vertex, an integer field that was declared to begin with `INFINITY` still has
+        it, and a float is infinite or NaN."""
+        masks = {name: self._is_missing(name, values) for name, values in self.fields.items()}
         return {name: mask for name, mask in masks.items() if mask is not None}
+
+    def _is_missing(self, name: str, values: np.ndarray) -> np.ndarray | None:
+        """Which values of a field stand for none; None if it cannot have such."""
+        by_id, unbounded = self._declared[name]
+        if by_id:
+            return values < 0
+        if values.dtype.kind == "f" or (unbounded and values.dtype.kind == "i"):
+            return ~is_finite(values)
+        return None
 
     def _raw(self, name: str) -> np.ndarray:
         return self.fields[name]
 
     def _as_values(self, name: str, raw: np.ndarray) -> list[Any]:
-        by_id = self._declared[name].by_id
-        null = raw < 0 if by_id else self._is_null(name, raw)
-        if null is None:
+        missing = self._is_missing(name, raw)
+        if missing is None or raw.dtype.kind == "f":
             return super()._as_values(name, raw)
-        values = np.full(len(raw), None, object)
-        values[~null] = self.graph.ids_of(raw[~null]) if by_id else raw[~null]
+        values, there = np.full(len(raw), None, object), ~missing
+        values[there] = self.graph.ids_of(raw[there]) if self._declared[name].by_id else raw[there]
         return list(values)
 
     def _ids(self, name: str) -> np.ndarray:

@@ -94,6 +94,10 @@ class Result(ABC):
         """The answer as named arrays of one length: the column ``vertex`` (the user's ids), then `columns`."""
         return {ID_COLUMN: self.graph.vertices, **self.columns()}
 
+    def missing(self) -> dict[str, np.ndarray]:
+        """Where columns of `table` have no value, only one that stands for none: masks by the names of the columns."""
+        return {}
+
     @abstractmethod
     def verify(self, graph: Graph) -> bool:
         """Check the answer against the graph. True, or `VerificationError` that names what is wrong."""
@@ -193,7 +197,7 @@ class Result(ABC):
         return "\n".join(self._notes)
 
     def to_frame(self, fields: Sequence[str] | None = None) -> Any:
-        """The answer as a data frame of the columns of `table`. Integers of vertices that were not reached are null.
+        """The answer as a data frame of the columns of `table`. What is `missing` is null, but floats are inf or NaN.
 
         Args:
             fields: the columns to give, by their names, besides that of vertices; None for all.
@@ -207,7 +211,7 @@ class Result(ABC):
             ParameterError: a field that the result does not have.
         """
         if fields is None:
-            return make_frame(self.table(), self._nulls())
+            return make_frame(self.table(), self.missing())
         columns = self.columns()
         for name in fields:
             if name not in columns:
@@ -215,11 +219,7 @@ class Result(ABC):
                     f"to_frame: there is no field {shown(name)}; expected a list of {listed(columns)}"
                 )
         chosen = {name: values for name, values in self.table().items() if name in {ID_COLUMN, *fields}}
-        return make_frame(chosen, self._nulls())
-
-    def _nulls(self) -> dict[str, np.ndarray]:
-        """Which values of columns are null in frames; columns without such are left out."""
-        return {}
+        return make_frame(chosen, self.missing())
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy has, in this process or another: everything, arrays in the host's memory."""
@@ -375,8 +375,11 @@ class SavedColumns:
         return index[self._rows]
 
 
-def make_frame(data: dict[str, np.ndarray], nulls: Mapping[str, np.ndarray]) -> Any:
-    """A polars DataFrame of these columns, or a pandas one; `nulls` are masks of integers, by column."""
+def make_frame(data: dict[str, np.ndarray], missing: Mapping[str, np.ndarray]) -> Any:
+    """A polars DataFrame of these columns, or a pandas one, with nulls for what is missing; floats stay as they are."""
+    nulls = {name: mask for name, mask in missing.items() if name in data and data[name].dtype.kind != "f"}
+    objects = {name: mask for name, mask in nulls.items() if data[name].dtype == object}
+    data = {**data, **{name: np.where(mask, None, data[name]) for name, mask in objects.items()}}
     try:
         import polars
     except ImportError:
@@ -386,7 +389,7 @@ def make_frame(data: dict[str, np.ndarray], nulls: Mapping[str, np.ndarray]) -> 
         masked = [
             polars.when(polars.Series(~mask)).then(polars.col(name)).alias(name)
             for name, mask in nulls.items()
-            if name in data
+            if name not in objects
         ]
         return frame.with_columns(masked)
     try:
@@ -397,7 +400,9 @@ def make_frame(data: dict[str, np.ndarray], nulls: Mapping[str, np.ndarray]) -> 
         ) from None
     return pandas.DataFrame(
         {
-            name: pandas.arrays.IntegerArray(np.array(values), nulls[name]) if name in nulls else values
+            name: pandas.arrays.IntegerArray(np.array(values), nulls[name])
+            if name in nulls.keys() - objects
+            else values
             for name, values in data.items()
         }
     )

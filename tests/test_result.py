@@ -55,8 +55,7 @@ def test_ids_of_any_kind_in_frames_and_parents(ids: list) -> None:
     graph = ew.Graph.from_edges(ids[:2], ids[1:])
     frame = ew.bfs(graph, ids[0]).to_frame()
     parent = dict(zip(map(str, frame["vertex"]), map(str, frame["parent"]), strict=True))
-    none = "" if isinstance(ids[0], str) else "-1"
-    assert parent == {str(ids[0]): none, str(ids[1]): str(ids[0]), str(ids[2]): str(ids[1])}
+    assert parent == {str(ids[0]): "None", str(ids[1]): str(ids[0]), str(ids[2]): str(ids[1])}
 
 
 def test_description_and_explanation(ranks) -> None:

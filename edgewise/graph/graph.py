@@ -238,11 +238,6 @@ class Graph(Adjacency):
         """A directed graph of these arcs with other weights. All other arrays are shared."""
         return Graph(csr.Rows(self.offsets, self.targets, weights), self._ids, True, 0)
 
-    def _without_weights(self) -> "Graph":
-        """The graph without its weights. All other arrays are shared."""
-        loops = 0 if self.directed else 2 * self.num_edges - self.num_arcs
-        return Graph(csr.Rows(self.offsets, self.targets, None), self._ids, self.directed, loops)
-
     def to_scipy(self) -> Any:
         """The arcs as a new `scipy.sparse.csr_array` of the weights, or of ones; parallel arcs stay apart."""
         import scipy.sparse

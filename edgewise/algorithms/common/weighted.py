@@ -5,6 +5,7 @@ from typing import Any
 from edgewise.errors import GraphError, ParameterError
 from edgewise.graph import Graph
 from edgewise.graph.checks import check_flags
+from edgewise.graph.csr import Rows
 
 
 def uses_weights(name: str, graph: Graph, weighted: Any, by_itself: bool) -> bool:
@@ -32,4 +33,7 @@ def uses_weights(name: str, graph: Graph, weighted: Any, by_itself: bool) -> boo
 
 def without_weights(graph: Graph) -> Graph:
     """A graph of the same edges without weights, which shares arrays; one without weights is its own."""
-    return graph._without_weights() if graph.weighted else graph
+    if not graph.weighted:
+        return graph
+    loops = 0 if graph.directed else 2 * graph.num_edges - graph.num_arcs
+    return Graph(Rows(graph.offsets, graph.targets, None), graph._ids, graph.directed, loops)
