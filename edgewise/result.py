@@ -377,9 +377,15 @@ class SavedColumns:
 
 def make_frame(data: dict[str, np.ndarray], missing: Mapping[str, np.ndarray]) -> Any:
     """A polars DataFrame of these columns, or a pandas one, with nulls for what is missing; floats stay as they are."""
-    nulls = {name: mask for name, mask in missing.items() if name in data and data[name].dtype.kind != "f"}
-    objects = {name: mask for name, mask in nulls.items() if data[name].dtype == object}
-    data = {**data, **{name: np.where(mask, None, data[name]) for name, mask in objects.items()}}
+    masks = {name: mask for name, mask in missing.items() if name in data}
+    integers = {name: mask for name, mask in masks.items() if data[name].dtype.kind in "iu"}
+    nothing = np.array(None, object)
+    objects = {
+        name: np.where(mask, nothing, data[name])
+        for name, mask in masks.items()
+        if data[name].dtype == object
+    }
+    data = {**data, **objects}
     try:
         import polars
     except ImportError:
@@ -388,8 +394,7 @@ def make_frame(data: dict[str, np.ndarray], missing: Mapping[str, np.ndarray]) -
         frame = polars.DataFrame(data)
         masked = [
             polars.when(polars.Series(~mask)).then(polars.col(name)).alias(name)
-            for name, mask in nulls.items()
-            if name not in objects
+            for name, mask in integers.items()
         ]
         return frame.with_columns(masked)
     try:
@@ -400,9 +405,7 @@ def make_frame(data: dict[str, np.ndarray], missing: Mapping[str, np.ndarray]) -
         ) from None
     return pandas.DataFrame(
         {
-            name: pandas.arrays.IntegerArray(np.array(values), nulls[name])
-            if name in nulls.keys() - objects
-            else values
+            name: pandas.arrays.IntegerArray(np.array(values), integers[name]) if name in integers else values
             for name, values in data.items()
         }
     )
