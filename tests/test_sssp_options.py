@@ -145,6 +145,17 @@ def test_names_and_layers():
     assert hops.to_dict() == {"a": 0, "b": 1, "d": None, "c": 2, "e": 3} and hops.source == ["a"]
 
 
+@pytest.mark.parametrize("several", [list, tuple, set, frozenset, iter, np.array])
+def test_several_sources_are_given_in_any_way(several):
+    graph = ew.generate.path(9, weights=(1, 4))
+    for call in (ew.sssp, ew.bfs):
+        result, expected = call(graph, several([4, 0, 7, 4])), call(graph, [0, 4, 7])
+        assert result.to_dict() == expected.to_dict() and result.verify(graph)
+        assert sorted(set(result.source)) == [0, 4, 7]
+    with pytest.raises(GraphError, match="no vertex 99"):
+        ew.sssp(graph, {1, 99})
+
+
 def test_cycles_of_length_zero_do_not_loop():
     graph = ew.Graph.from_edges([0, 1, 2, 2], [1, 2, 1, 3], [0.0, 0.0, 0.0, 1.0])
     result = ew.sssp(graph, 0, max_distance=0)

@@ -39,6 +39,7 @@ from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, bytes_by_clusters, no_memory
 from edgewise.algorithms.common.names import names_elsewhere
+from edgewise.algorithms.common.sources import as_sources
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.explain import is_asked
@@ -131,7 +132,7 @@ def bfs(
 
     Args:
         graph: directed or undirected.
-        source: the user's id of a vertex, or a list of ids: levels count from the nearest.
+        source: the user's id of a vertex, or a list or a set of ids: levels count from the nearest.
         max_depth: look no further than this level; None for all.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. ``Push()`` or
             ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance other than
@@ -150,6 +151,7 @@ def bfs(
     check_graph("bfs", graph)
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
     how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
+    source = as_sources(graph, source)
     levels, run = find_levels("bfs", graph, source, limit, schedule, how)
     return BFSResult(graph, run, levels, source, None if max_depth is None else limit)
 

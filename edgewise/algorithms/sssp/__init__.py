@@ -36,6 +36,7 @@ from edgewise.algorithms.common.dispatch import Form, begin, bytes_by_clusters, 
 from edgewise.algorithms.common.lengths import unreached_value
 from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
 from edgewise.algorithms.common.numbers import as_float
+from edgewise.algorithms.common.sources import as_sources
 from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.algorithms.sssp.asked import Asked, as_bound, bound_of
 from edgewise.algorithms.sssp.asked import ask as ask
@@ -170,7 +171,8 @@ def sssp(
 
     Args:
         graph: weights may be negative, as long as no negative cycle can be reached.
-        source: the user's id of the vertex to start from, or a list of ids: distances are those from the nearest.
+        source: the user's id of the vertex to start from, or a list or a set of ids: distances are those from the
+            nearest.
         target: the id of a vertex, or None for all. All vertices that are as near as it have their distances then, and
             those that are farther count as not reached. The search ends early. If it is not reached itself, all that
             can be reached have their distances.
@@ -207,7 +209,7 @@ def sssp(
     if not (isinstance(delta, str) and delta == "auto"):
         given = as_float("sssp: delta", delta, "a positive number, or 'auto'", least=_SMALLEST)
         delta = max(given, LEAST_DELTA)
-    weighs = uses_weights("sssp", graph, weighted, graph.weighted)
+    source, weighs = as_sources(graph, source), uses_weights("sssp", graph, weighted, graph.weighted)
     bound = bound_of("sssp", graph, target, max_distance, weighs)
     how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
     if graph.weighted and not weighs:
