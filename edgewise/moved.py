@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from edgewise.algorithms.bfs import graph_in_layers, layers_asked
+from edgewise.engine.lowering.attributes import with_attributes
 from edgewise.engine.lowering.binding import (
     bind,
     initial_edge_value,
@@ -132,11 +133,12 @@ class PreparedMoved(ABC):
             return self._plain.run(values, check=False, memory_limit=memory_limit, **how)
         self.graph.check_unchanged()
         limit = as_bytes(f"{spec.name}: memory_limit", memory_limit)
-        moving = self._moving(values) + found.taken
+        filled = with_attributes(self._binding, values)
+        moving = self._moving(filled) + found.taken
         started = time.perf_counter()
         try:
             left = None if limit is None else max(0, limit - moving)
-            mapped = self._mapped(values, found.graph)
+            mapped = self._mapped(filled, found.graph)
             moved_in = time.perf_counter() - started
             result = self._on(found.graph).run(mapped, check=False, memory_limit=left, **how)
         except MemoryLimitError as refused:

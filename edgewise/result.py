@@ -256,18 +256,21 @@ def _of_unchanged_graph(verify: Callable[[Any, Graph], bool]) -> Callable[[Any, 
 def first_rows(
     values: np.ndarray, count: int, *, largest: bool = True, shown: np.ndarray | None = None
 ) -> np.ndarray:
-    """The indices of the largest or smallest values, equal ones in their order; see `Result._top_rows`. It takes little
-    memory beside the values."""
+    """The indices of the largest or smallest values, equal ones in their order; see `Result._top_rows`. Values that
+    have no order stay in theirs. It takes little memory beside the values."""
     rows = np.empty(0, np.int64)
     for begin in range(0, len(values), _PIECE):
         piece = slice(begin, begin + _PIECE)
         known = np.flatnonzero(is_finite(values[piece]) if shown is None else shown[piece])
         rows = np.concatenate([rows, begin + known])
         keys = values[rows]
-        if largest:
-            order = len(keys) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
-        else:
-            order = np.argsort(keys, kind="stable")
+        try:
+            if largest:
+                order = len(keys) - 1 - np.argsort(keys[::-1], kind="stable")[::-1]
+            else:
+                order = np.argsort(keys, kind="stable")
+        except TypeError:  # ids of several kinds have no order
+            order = np.arange(len(keys))
         rows = rows[order[:count]]
     return rows
 
@@ -287,7 +290,10 @@ def is_finite(values: np.ndarray) -> np.ndarray:
 
 
 def no_vertex(graph: Graph) -> Any:
-    """The value for "no vertex" among ids: "" among strings, else -1; None if that is the id of a vertex."""
+    """The value for "no vertex" among ids: "" among strings, -1 among integers; None if that is the id of a vertex, and
+    among other ids."""
+    if not graph.has_plain_ids:
+        return None
     if graph.has_names:
         return None if (graph.vertices == "").any() else ""
     try:
@@ -329,6 +335,11 @@ class SavedColumns:
     """
 
     def __init__(self, graph: Graph, columns: Columns) -> None:
+        if not graph.has_plain_ids:
+            raise VerificationError(
+                "columns of text cannot be verified for a graph whose ids are neither all integers nor all strings; "
+                "verify the result itself, result.verify(graph)"
+            )
         self.graph, self._columns = graph, columns
         self._rows = np.empty(graph.num_vertices, np.int64)
         vertices = self._indices(self._texts(ID_COLUMN))
@@ -391,7 +402,7 @@ def make_frame(data: dict[str, np.ndarray], missing: Mapping[str, np.ndarray]) -
     except ImportError:
         pass
     else:
-        frame = polars.DataFrame(data)
+        frame = polars.DataFrame({name: _for_polars(values, polars) for name, values in data.items()})
         masked = [
             polars.when(polars.Series(~mask)).then(polars.col(name)).alias(name)
             for name, mask in integers.items()
@@ -409,3 +420,9 @@ def make_frame(data: dict[str, np.ndarray], missing: Mapping[str, np.ndarray]) -
             for name, values in data.items()
         }
     )
+
+
+def _for_polars(values: np.ndarray, polars: Any) -> Any:
+    """A column for a data frame: of objects if they are of several kinds, where polars would take that of the first."""
+    mixed = values.dtype == object and len(set(map(type, values.tolist())) - {type(None)}) > 1
+    return polars.Series(values.tolist(), dtype=polars.Object) if mixed else values

@@ -11,6 +11,7 @@ import numpy as np
 from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.cpu.program import CpuProgram
 from edgewise.engine.delivery import Delivery, check_delivery, decide
+from edgewise.engine.lowering.attributes import with_attributes
 from edgewise.engine.lowering.binding import bind, check_identity, parameter_values
 from edgewise.engine.lowering.compiled import check_types, compiled_for
 from edgewise.engine.reference import Reference
@@ -135,8 +136,9 @@ class Prepared:
             )
         check_flags(ProgramError, f"{self.spec.name}: ", check=check)
         values = self._with_seed(values, seed)
+        filled = with_attributes(self._binding, values)
         looks_up = memory_limit is None and not is_asked()
-        parameters = parameter_values(self._binding, values, look_up=looks_up)
+        parameters = parameter_values(self._binding, filled, look_up=looks_up)
         chosen = self._choose(limit)
         if check:
             check_schedule(self.spec.name, self._schedule, chosen.on_gpu)
@@ -151,7 +153,7 @@ class Prepared:
             by_id = any(declared.dtype is VERTEX for declared in self.spec.parameters.values())
             looking_up = self.graph.looking_up(()) if by_id else held(0)
             threads = threads_of(self.spec.name, self._schedule)
-            running = engine(parameters).running(threads, _without(parameters, values))
+            running = engine(parameters).running(threads, _without(parameters, filled))
             return in_turn(looking_up, held(running.most)).most
 
         def carried_out() -> tuple[Execution, Outcome]:
@@ -172,8 +174,8 @@ class Prepared:
                 with admission.execution(limit) as run:
                     if not run.on_gpu:
                         stop_if_explained(run, self.graph, admission.most)
-                    given = parameters if looks_up else parameter_values(self._binding, values)
-                    return run, self._carry_out(engine(given), run, given, values, limit)
+                    given = parameters if looks_up else parameter_values(self._binding, filled)
+                    return run, self._carry_out(engine(given), run, given, filled, limit)
             except MemoryLimitError as refused:
                 if is_final(run, refused):
                     raise
@@ -285,6 +287,7 @@ class Prepared:
 
     def reference(self, values: dict[str, Any], limit: int | None, *, strict: bool = False) -> Outcome:
         """A run with these values in plain Python, which defines the answer."""
+        values = with_attributes(self._binding, values)
         parameters = parameter_values(self._binding, values)
         run = Execution(self._schedule, 1, None)
         return self._carry_out(self._reference(parameters, strict), run, parameters, values, limit)

@@ -41,19 +41,22 @@ class VertexResult(Result):
         """
         return dict(zip(self.graph.vertices.tolist(), self._values_of(field), strict=True))
 
-    def to_networkx(self, graph: Any) -> Any:
-        """Write the answer to a NetworkX graph: each column becomes an attribute of its nodes.
+    def to_networkx(self, graph: Any = None) -> Any:
+        """The answer in a NetworkX graph: each column is an attribute of its nodes.
 
         Args:
-            graph: a NetworkX graph whose nodes are the ids of the vertices. It is changed. Nodes that are no vertices
-                get no attributes.
+            graph: a NetworkX graph whose nodes are the ids of the vertices, which is changed; nodes that are no
+                vertices get no attributes. None for a new one, see `Graph.to_networkx`.
 
         Returns:
             That graph.
 
         Raises:
             GraphError: it lacks a vertex; then nothing was written.
+            MissingDependencyError: a new graph, and NetworkX is not installed.
         """
+        if graph is None:
+            graph = self.graph.to_networkx()
         nodes, vertices = graph.nodes, self.graph.vertices.tolist()
         for vertex in vertices:
             if vertex not in nodes:

@@ -12,7 +12,7 @@ import pytest
 import edgewise as ew
 from edgewise.algorithms.common.lengths import distance_dtype, weight_range
 from edgewise.errors import GraphError
-from edgewise.graph import file_save, gpu_rows, resident
+from edgewise.graph import file_save, foreign_arrays, gpu_rows, resident
 from edgewise.graph import graph as graph_module
 from edgewise.kernels.cuda import placed
 
@@ -42,7 +42,7 @@ def on_gpu(values):
 
 @pytest.fixture(autouse=True)
 def numpy_for_cupy(monkeypatch):
-    for module in (file_save, gpu_rows, graph_module, resident):
+    for module in (file_save, foreign_arrays, gpu_rows, graph_module, resident):
         monkeypatch.setattr(module, "cuda_door", lambda: DOOR)
     monkeypatch.setitem(sys.modules, "edgewise.graph.keys_cuda", SimpleNamespace(arc_keys=arc_keys))
     monkeypatch.setattr(placed, "place", lambda values, on_gpu: np.array(values))

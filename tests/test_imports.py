@@ -18,7 +18,7 @@ PACKAGE = ROOT / "edgewise"
 ORDER = [
     {"early", "numeric", "text"},
     {"errors", "progress"},
-    {"memory", "whole"},
+    {"memory", "whole", "convert"},
     {"kernels"},
     {"program"},
     {"primitives"},
@@ -50,7 +50,7 @@ DOORS = {
     "cupy": "kernels",
     "numba.cuda": "kernels",
     "numba_cuda": "kernels",
-    "networkx": "nx",
+    "networkx": "convert",
     "typer": "cli",
 }
 ALGORITHM_DOORS = ("cpu", "cuda", "program", "verify")

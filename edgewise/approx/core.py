@@ -62,11 +62,12 @@ class Core:
 
     @cached_property
     def graph(self) -> Graph:
-        """The graph to run on. It has the vertices of `original` in their order."""
+        """The graph to run on. It has the vertices of `original` in their order, and the attributes of its edges."""
         graph = self.original
         offsets = np.searchsorted(self.arcs, graph.offsets)
         weights = None if graph.weights is None else graph.weights[self.arcs]
-        return Graph.from_csr(offsets, graph.targets[self.arcs], weights, graph.directed, graph.vertices)
+        made = Graph.from_csr(offsets, graph.targets[self.arcs], weights, graph.directed, graph.vertices)
+        return graph._handing_on(made, lambda: self.arcs.astype(graph.offsets.dtype))
 
     @property
     def fraction(self) -> float:

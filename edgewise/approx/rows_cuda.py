@@ -14,8 +14,8 @@ from edgewise.approx.copies import Copies, Slots
 from edgewise.approx.where import room_beside
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows, offset_dtype
+from edgewise.graph.given_ids import ids_in_order
 from edgewise.graph.gpu_rows import GpuRows
-from edgewise.graph.ids import Ids
 from edgewise.kernels.cuda.arguments import Int32s, Int64s, Offsets, Uint32s, Weights, type_of
 from edgewise.kernels.cuda.device import INT64, THREADS, block_index, block_thread, cuda, num_blocks
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
@@ -113,7 +113,7 @@ def made_on_gpu(
             rows = slots.rows
     loops = 0 if graph.directed else 2 * graph.num_edges - graph.num_arcs
     there = GpuRows(rows.offsets, rows.targets, rows.weights)
-    ids = Ids(n, graph.ids_of(order))
+    ids = ids_in_order(graph.ids_of(order), n)
     return Graph(there, ids, graph.directed, loops, len(rows.targets)), slots
 
 

@@ -10,7 +10,14 @@ import numpy as np
 from edgewise.algorithms.common.numbers import as_float
 from edgewise.approx.copies import Copies, Slots, in_slots
 from edgewise.approx.saved import save_arrays
-from edgewise.errors import DeviceWarning, GraphError, MemoryLimitError, ParameterError, warn
+from edgewise.errors import (
+    DeviceWarning,
+    GraphError,
+    GraphWarning,
+    MemoryLimitError,
+    ParameterError,
+    warn,
+)
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows
 from edgewise.kernels.cache import device_function
@@ -99,7 +106,14 @@ class Approximate:
         return self._made(self.added, self.copies)
 
     def _made(self, added: Added, copies: Copies | None) -> tuple[Graph, Slots | None]:
-        """A graph in the new order with some edges more, and the arcs of slots: on the GPU, if it has room."""
+        """A graph in the new order with some edges more, and the arcs of slots: on the GPU, if it has room. It has no
+        attributes of edges."""
+        if self.original.edge_attributes:
+            warn(
+                f"{self.technique}: the approximate graph is without the edge attributes of the original, for added "
+                "edges have none; programs that read them run on the original",
+                GraphWarning,
+            )
         if self.on_gpu:
             from edgewise.approx.rows_cuda import made_on_gpu
 

@@ -9,8 +9,10 @@ from edgewise.building.names import Names
 from edgewise.building.sizes import Room
 from edgewise.errors import GraphError
 from edgewise.graph.checks import check_lengths
-from edgewise.graph.gpu_rows import gpu_column, lies_on_gpu
-from edgewise.graph.ids import Ids, as_id_column
+from edgewise.graph.foreign_arrays import lies_on_gpu
+from edgewise.graph.gpu_rows import gpu_column
+from edgewise.graph.id_columns import as_id_column
+from edgewise.graph.ids import Ids
 from edgewise.graph.weights import as_weights
 from edgewise.io.fields import is_weight, usual_ends
 from edgewise.kernels.door import cuda_door
@@ -81,7 +83,8 @@ class Columns:
                 raise GraphError(f"piece {number}, from its edge {start:,} on: {error}") from None
 
     def _piece(self, source: Any, target: Any, weight: Any) -> Piece:
-        source, target = as_id_column(source, "source"), as_id_column(target, "target")
+        source = as_id_column(source, "source", plain=True)
+        target = as_id_column(target, "target", plain=True)
         weight = None if weight is None else as_weights(weight)
         if len(source) == 0:
             return Piece(source, target, weight)

@@ -1,17 +1,21 @@
 """The arrays of a graph, where they lie, and what is kept with them."""
 
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import csr
+from edgewise.graph.attributes import ArcAttribute, in_order
 from edgewise.graph.checks import check_flags
+from edgewise.graph.file_attributes import FileAttributes
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.gpu_rows import GpuRows
-from edgewise.graph.ids import Ids, as_array, is_sequence
+from edgewise.graph.ids import Ids, as_array
 from edgewise.graph.making import (
     AnyRows,
     Made,
@@ -26,7 +30,7 @@ from edgewise.graph.resident import Placement, Resident
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.layout.slots import arrange, degrees_of
 from edgewise.memory import Step, give_back, held, in_turn
-from edgewise.text import shown
+from edgewise.text import listed, shown
 
 
 class Adjacency:
@@ -43,6 +47,11 @@ class Adjacency:
         self.num_edges = self.num_arcs if directed else (self.num_arcs + num_loops) // 2
         self.directed = bool(directed)
         self._edge_numbers: np.ndarray | None = None
+        self._attributes: Mapping[str, np.ndarray] = {}
+        if isinstance(rows, FileRows):
+            self._attributes = FileAttributes(rows.file)
+        #: Edge attributes as values of arcs, by name and dtype: see `edgewise.graph.attributes`.
+        self.arc_attributes: dict[tuple[str, np.dtype], np.ndarray] = {}
         #: Programs laid out for this graph, see `edgewise.run`.
         self.programs: OrderedDict[Any, Any] = OrderedDict()
         #: What lies on the GPU for this graph, and which parts if not all do: see `edgewise.graph.resident`.
@@ -51,7 +60,13 @@ class Adjacency:
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy has: all but what is laid out for this graph."""
-        return {**vars(self), "programs": OrderedDict(), "residents": {}, "placement": None}
+        return {
+            **vars(self),
+            "programs": OrderedDict(),
+            "residents": {},
+            "placement": None,
+            "arc_attributes": {},
+        }
 
     @property
     def itself(self) -> Self:
@@ -77,6 +92,45 @@ class Adjacency:
     def edge_numbers(self) -> np.ndarray | None:
         """The edge of each arc, or None."""
         return self._rows.edge_numbers if isinstance(self._rows, FileRows) else self._edge_numbers
+
+    @property
+    def edge_attributes(self) -> Mapping[str, np.ndarray]:
+        """The attributes of edges by name, each with a value for each edge of the input; nothing if there are none."""
+        attributes = self._attributes
+        return MappingProxyType(attributes) if isinstance(attributes, dict) else attributes
+
+    def arc_attribute(self, name: str) -> np.ndarray:
+        """An edge attribute as values of arcs, shape (num_arcs,), in the order of `targets`; both arcs of an undirected
+        edge have its value. The first call makes it, O(num_arcs).
+
+        Raises:
+            GraphError: the graph has no such attribute.
+        """
+        self._check_attributes(name)
+        return ArcAttribute(self, name, self.edge_attributes[name].dtype).values()
+
+    def _check_attributes(self, *names: str) -> None:
+        """Refuse a name that no edge attribute has. Raises GraphError."""
+        for name in names:
+            if name not in self.edge_attributes:
+                known = listed(map(shown, self.edge_attributes)) or "none"
+                raise GraphError(f"the graph has no edge attribute {shown(name)}; it has {known}")
+
+    def _handing_on(self, graph: Self, arcs: Callable[[], np.ndarray]) -> Self:
+        """Another graph of edges of this one, with the edge numbers and attributes of these.
+
+        Args:
+            graph: the other graph, in memory.
+            arcs: gives the index of each of its arcs here.
+        """
+        numbers = self.edge_numbers
+        if numbers is None and not self.edge_attributes:
+            return graph
+        graph._edge_numbers = sealed(arcs() if numbers is None else in_order(numbers, arcs()))
+        graph._attributes = self._attributes
+        if isinstance(self._rows, FileRows):  # what is in the file belongs to this graph
+            graph._attributes = {name: np.array(values) for name, values in self.edge_attributes.items()}
+        return graph
 
     @property
     def gpu(self) -> Resident:
@@ -120,7 +174,8 @@ class Adjacency:
 
     @property
     def vertices(self) -> np.ndarray:
-        """The user's ids in index order: int64, uint64, or Python strings or integers as objects."""
+        """The user's ids in index order: int64, uint64, or Python objects: strings, integers of any size, or keys of
+        dictionaries of any kinds."""
         self.check_unchanged()
         return self._ids.array
 
@@ -129,16 +184,29 @@ class Adjacency:
         """Whether the ids are strings; nothing is read for it."""
         return self._ids.are_names
 
+    @property
+    def has_plain_ids(self) -> bool:
+        """Whether the ids are integers, or strings, as those in files are; nothing is read for it."""
+        return self._ids.are_plain
+
     def index_of(self, vertex: Any) -> Any:
         """The index of a vertex: an int for one id, an int64 array for a sequence of ids.
+
+        Ids that are neither all integers nor all strings are looked up as in a dictionary, where 1, 1.0 and True are
+        one. Among them a tuple that is the id of a vertex is that vertex; any other is a sequence of ids. A list is
+        always a sequence.
 
         Raises:
             GraphError: an id that is not in the graph.
         """
         self.check_unchanged()
-        if is_sequence(vertex):
-            return self._ids.indices_of(vertex)
-        return self._ids.index_of(vertex)
+        if self._ids.is_one(vertex):
+            return self._ids.index_of(vertex)
+        return self._ids.indices_of(vertex)
+
+    def is_one(self, vertex: Any) -> bool:
+        """Whether `index_of` takes this for the id of one vertex, not for a sequence of ids."""
+        return self._ids.is_one(vertex)
 
     def looking_up(self, vertex: Any) -> Step:
         """The memory that `index_of` takes for a vertex or a sequence of them."""
@@ -254,4 +322,6 @@ class Adjacency:
 
         Of a graph from `edgewise.load`, those in the file count, and those copied into memory.
         """
-        return bytes_held([self._ids, *vars(self).values(), *vars(self).get(Made.SLOTS.value, ())])
+        attributes = self._attributes.values() if isinstance(self._attributes, dict) else ()
+        made = *vars(self).values(), *vars(self).get(Made.SLOTS.value, ())
+        return bytes_held([self._ids, *attributes, *self.arc_attributes.values(), *made])

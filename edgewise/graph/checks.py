@@ -1,14 +1,24 @@
 """Checks of what a graph is made from, with their messages: all that need no kernel."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
 from edgewise.graph import csr
-from edgewise.graph.ids import MAX_VERTICES, Ids, as_array, as_id_column
+from edgewise.graph.ids import MAX_VERTICES, as_array
 from edgewise.numeric import is_integer
 from edgewise.text import shown
+
+#: What makes graphs of the objects of other libraries.
+_CONVERTERS = {
+    "pandas": "from_pandas",
+    "polars": "from_polars",
+    "pyarrow": "from_arrow",
+    "networkx": "from_networkx",
+    "igraph": "from_igraph",
+    "scipy": "from_scipy",
+}
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
@@ -36,16 +46,37 @@ def check_lengths(source: np.ndarray, target: np.ndarray, weights: np.ndarray | 
         raise GraphError(f"{listed} entries; expected one length, an entry for each edge")
 
 
-def as_count(num_vertices: Any) -> int | None:
-    """A number of vertices, or None; anything else is refused."""
+def refuse_one_column(edges: Any) -> NoReturn:
+    """Refuse edges that are given as one argument, and say which call takes them."""
+    library = type(edges).__module__.partition(".")[0]
+    shape = getattr(edges, "shape", None)
+    if library in _CONVERTERS:
+        advice = f"Use Graph.{_CONVERTERS[library]}"
+    elif isinstance(shape, tuple) and len(shape) == 2:
+        calls = ["Graph.from_edges(*edges.T) for a row for each edge"] * (shape[1] in (2, 3))
+        calls += ["Graph.from_edge_index(edges) for a row of sources and one of targets"] * (shape[0] == 2)
+        advice = f"Use {', or '.join(calls) or 'the columns'}"
+    elif isinstance(edges, list | tuple):
+        advice = "Use Graph.from_edges(*zip(*edges)) for a list of pairs"
+    else:
+        advice = "Give both columns"
+    of_shape = f" of shape {tuple(shape)}" if isinstance(shape, tuple) else ""
+    raise GraphError(
+        f"from_edges got one {type(edges).__name__}{of_shape}; expected a column of sources and one of targets. "
+        f"{advice}"
+    )
+
+
+def as_count(num_vertices: Any, name: str = "num_vertices") -> int | None:
+    """A number of vertices, or None; anything else is refused by this name."""
     if num_vertices is None:
         return None
     if not is_integer(num_vertices):
-        raise GraphError(f"num_vertices is {shown(num_vertices)}; expected an integer")
+        raise GraphError(f"{name} is {shown(num_vertices)}; expected an integer")
     if num_vertices < 0:
-        raise GraphError(f"num_vertices is {shown(num_vertices)}; expected 0 or more")
+        raise GraphError(f"{name} is {shown(num_vertices)}; expected 0 or more")
     if num_vertices > MAX_VERTICES:
-        raise GraphError(f"num_vertices is {shown(num_vertices)}; at most 2**31 - 1 can be had")
+        raise GraphError(f"{name} is {shown(num_vertices)}; at most 2**31 - 1 can be had")
     return int(num_vertices)
 
 
@@ -64,9 +95,13 @@ def check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:
         raise GraphError(f"targets go from {targets.min()} to {targets.max()}; expected 0..{n - 1}")
 
 
-def as_rows(offsets: Any, targets: Any, weights: np.ndarray | None) -> csr.Rows:
-    """Compressed sparse rows from arrays of any integers; arrays that have the right dtype are shared."""
-    offsets, targets = as_array(offsets, "offsets"), as_array(targets, "targets")
+def as_rows(offsets: Any, targets: Any, weights: Any, arrays: Any = np) -> csr.Rows:
+    """Compressed sparse rows from arrays of any integers, of NumPy or, as `arrays`, of CuPy; arrays that have the right
+    dtype are shared."""
+    offsets, targets = (
+        as_array(offsets, "offsets", arrays=arrays),
+        as_array(targets, "targets", arrays=arrays),
+    )
     check_rows(offsets, targets)
     if weights is not None and len(weights) != len(targets):
         raise GraphError(f"weights has {len(weights):,} entries; targets has {len(targets):,}")
@@ -86,15 +121,3 @@ def check_symmetric(rows: csr.Rows) -> None:
             "directed=False, but the rows are not symmetric: each edge must stand in the rows of both its "
             "ends, with one weight, and parallel edges in one order. Or give each edge once to from_edges"
         )
-
-
-def ids_in_order(vertices: Any, num_vertices: int) -> Ids:
-    """The given ids, which must be distinct."""
-    column = as_id_column(vertices, "vertices")
-    if len(column) != num_vertices:
-        raise GraphError(f"vertices has {len(column):,} ids; offsets are for {num_vertices:,} vertices")
-    if len(set(column.tolist())) != num_vertices:
-        raise GraphError("vertices has the same id twice; expected distinct ids")
-    if column.dtype.kind == "i" and np.array_equal(column, np.arange(num_vertices)):
-        return Ids(num_vertices)
-    return Ids(num_vertices, column.astype(np.int64) if column.dtype == np.int32 else column)

@@ -6,15 +6,23 @@ one array's after the other's; the file ends at a multiple of `PAGE` bytes. An a
 last one filled up with zeros, and `edgewise.graph.file_sums` says what a checksum is. The header holds a checksum of
 each array's checksums, so that its own checksum depends on every byte of every array.
 
+Attributes of edges are the arrays "attribute_0", "attribute_1" and so on, of one length, the number of edges of the
+graph's input, or of its arcs where there are no "edge_numbers"; truth values are kept as bytes. Their names are in
+"attribute_names", in UTF-8 with a zero byte between two names.
+
 A file of a newer version, or with a bit in `features` that is not known, is refused. What is reserved is zero.
 """
 
+import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
+from edgewise.errors import OutputError
 from edgewise.graph.csr import offset_dtype
 from edgewise.graph.ids import Ids
+from edgewise.text import shown
 
 #: As PNG's: the first byte is no text, and copying as text would change the line ends.
 MAGIC = b"\x89edgewise\r\n\x1a\n"
@@ -28,8 +36,11 @@ BLOCK = 2**20
 WORD = 8
 BLOCK_WORDS = BLOCK // WORD
 MOST_ARRAYS = 24
-#: Bits of `features`: rows in the order of layers, see `edgewise.graph.layers`.
-LAYERED = 1
+#: Bits of `features`: rows in the order of layers, see `edgewise.graph.layers`; attributes of edges.
+LAYERED, WITH_ATTRIBUTES = 1, 2
+#: The array that has the names of attributes, its most bytes, and the most attributes that leave room for all others.
+NAMES, MOST_NAME_BYTES, MOST_ATTRIBUTES = "attribute_names", 2**16, 14
+_ATTRIBUTE = re.compile("attribute_(0|[1-9][0-9]?)")
 
 #: An array's entry in the header: its name and dtype (as NumPy writes it), where it and its checksums begin in the
 #: file, in bytes, how many elements it has, and the checksum of its checksums.
@@ -86,10 +97,25 @@ class Expected(NamedTuple):
     length: int | None
 
 
+def attribute_arrays(names: Iterable[str]) -> list[str]:
+    """Which of these names of arrays are those of attributes."""
+    return [name for name in names if _ATTRIBUTE.fullmatch(name)]
+
+
 def expected_arrays(
-    num_vertices: int, num_arcs: int, directed: bool, ids: int, layered: bool = False
+    num_vertices: int,
+    num_arcs: int,
+    directed: bool,
+    ids: int,
+    layered: bool = False,
+    names: Iterable[str] = (),
 ) -> dict[str, Expected]:
-    """All arrays that a file of such a graph may have, by name; or one of a graph in layers."""
+    """All arrays that a file of such a graph may have, by name; or one of a graph in layers.
+
+    Args:
+        num_vertices, num_arcs, directed, ids, layered: as in the header.
+        names: of the arrays that it has, by which it may have attributes of edges.
+    """
     offset, index = np.dtype(offset_dtype(num_arcs)), np.dtype(np.int32)
     rows = (
         Expected((offset,), num_vertices + 1),
@@ -104,6 +130,11 @@ def expected_arrays(
     if directed:
         arrays |= zip(("in_offsets", "in_sources", "in_weights"), rows, strict=True)
     arrays["edge_numbers"] = Expected((index, np.dtype(np.int64)), num_arcs)
+    names = set(names)
+    if NAMES in names:
+        arrays[NAMES] = Expected((np.dtype(np.uint8),), None)
+    of_edges = Expected((np.dtype(np.uint8), *WEIGHT_DTYPES), None if "edge_numbers" in names else num_arcs)
+    arrays |= dict.fromkeys(sorted(attribute_arrays(names)), of_edges)
     if ids == INTEGER_IDS:
         arrays["ids"] = Expected((np.dtype(np.int64), np.dtype(np.uint64)), num_vertices)
     elif ids in (STRING_IDS, LONG_IDS):
@@ -119,6 +150,10 @@ def needed_arrays(names: set[str], layered: bool = False) -> set[str]:
         needed |= {"in_offsets", "in_sources"} | ({"in_weights"} if "weights" in names else set())
     if "in_weights" in names:
         needed.add("weights")
+    if count := len(attribute_arrays(names)):
+        needed |= {NAMES, *(f"attribute_{place}" for place in range(count))}
+    elif NAMES in names:
+        needed.add("attribute_0")
     return needed
 
 
@@ -126,6 +161,13 @@ def ids_as_arrays(ids: Ids) -> tuple[int, dict[str, np.ndarray]]:
     """How ids are kept, and the arrays that hold them."""
     if ids.given is None:
         return RANGE_IDS, {}
+    if not ids.are_plain:
+        some = ", ".join(map(shown, ids.given[:3].tolist()))
+        raise OutputError(
+            f"the graph has ids such as {some}; expected integers only, or strings only, which a file can hold. Make a "
+            "graph with indices for ids, Graph.from_csr(graph.offsets, graph.targets, graph.weights, graph.directed), "
+            "and keep graph.vertices apart"
+        )
     if ids.given.dtype != object:
         return INTEGER_IDS, {"ids": ids.given}
     given = ids.given.tolist()
@@ -159,7 +201,7 @@ def make_header(
     """The header of a file of these arrays (their dtypes and lengths, by name), shape (1,), without checksums."""
     header = np.zeros(1, HEADER)
     fixed = header[0]
-    fixed["features"] = LAYERED * layered
+    fixed["features"] = LAYERED * layered | WITH_ATTRIBUTES * (NAMES in arrays)
     fixed["magic"], fixed["version"], fixed["byte_order"] = MAGIC, VERSION, BYTE_ORDER
     fixed["header_bytes"], fixed["block_bytes"] = PAGE, BLOCK
     fixed["num_vertices"], fixed["num_arcs"], fixed["num_loops"] = num_vertices, num_arcs, num_loops

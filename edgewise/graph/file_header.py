@@ -15,10 +15,14 @@ from edgewise.graph.file_format import (
     LONG_IDS,
     MAGIC,
     MOST_ARRAYS,
+    MOST_NAME_BYTES,
+    NAMES,
     PAGE,
     RANGE_IDS,
     VERSION,
+    WITH_ATTRIBUTES,
     WORD,
+    attribute_arrays,
     expected_arrays,
     needed_arrays,
     num_blocks,
@@ -96,6 +100,11 @@ class FileHeader:
     file_bytes: int
     checksum: int
 
+    @property
+    def attributes(self) -> list[str]:
+        """The arrays that are attributes of edges, in their order."""
+        return [f"attribute_{place}" for place in range(len(attribute_arrays(self.arrays)))]
+
 
 def parse_header(path: Any, content: bytes, size: int) -> FileHeader:
     """The header of a file.
@@ -127,12 +136,13 @@ def parse_header(path: Any, content: bytes, size: int) -> FileHeader:
         num_loops=int(fixed["num_loops"]),
         directed=bool(fixed["directed"]),
         ids=int(fixed["ids"]),
-        layered=int(fixed["features"]) == LAYERED,
+        layered=bool(int(fixed["features"]) & LAYERED),
         arrays=_entries(path, fixed),
         file_bytes=said,
         checksum=int(fixed["checksum"]),
     )
     _check_sizes(path, header)
+    _check_attributes(path, header, bool(int(fixed["features"]) & WITH_ATTRIBUTES))
     _check_places(path, header)
     return header
 
@@ -180,7 +190,7 @@ def _check_version(path: Any, fixed: Any) -> None:
 
 def _check_reserved(path: Any, fixed: Any) -> None:
     """Refuse what this version does not know."""
-    if int(fixed["features"]) not in (0, LAYERED):
+    if int(fixed["features"]) not in (0, LAYERED, WITH_ATTRIBUTES):
         raise ParseError(f"{path} uses what this version of edgewise does not know. Update edgewise")
     used = int(fixed["num_arrays"])
     if used > MOST_ARRAYS:
@@ -213,7 +223,7 @@ def _check_sizes(path: Any, header: FileHeader) -> None:
     last_ids = RANGE_IDS if header.layered else LONG_IDS
     if n > MAX_VERTICES or m > _MOST_ARCS or (m and not n) or loops > m or odd or header.ids > last_ids:
         raise _damaged(path, f"no graph has {n:,} vertices, {m:,} arcs and {loops:,} self-loops")
-    expected = expected_arrays(n, m, header.directed, header.ids, header.layered)
+    expected = expected_arrays(n, m, header.directed, header.ids, header.layered, header.arrays)
     needed = needed_arrays(set(header.arrays), header.layered) | (
         set(expected) & {"ids", "id_ends", "id_texts"}
     )
@@ -226,6 +236,17 @@ def _check_sizes(path: Any, header: FileHeader) -> None:
             raise _damaged(path, f"it has an array {shown(name)}, which such a graph does not have")
         if array.dtype not in wanted.dtypes or wanted.length not in (None, array.length):
             raise _damaged(path, f"its array {name} has {array.length:,} elements of {array.dtype}")
+
+
+def _check_attributes(path: Any, header: FileHeader, said: bool) -> None:
+    """Refuse attributes of edges that are not announced, of different lengths, or with names of more text than any
+    file has."""
+    if said != (NAMES in header.arrays):
+        raise _damaged(path, "it does not have the attributes of edges that its header announces")
+    if len({header.arrays[name].length for name in header.attributes}) > 1:
+        raise _damaged(path, "its attributes of edges have different lengths")
+    if said and header.arrays[NAMES].length > MOST_NAME_BYTES:
+        raise _damaged(path, f"its {NAMES} have more than {MOST_NAME_BYTES:,} bytes")
 
 
 def _check_places(path: Any, header: FileHeader) -> None:

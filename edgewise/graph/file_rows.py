@@ -4,8 +4,9 @@ An array that has been handed out was checked in full: the checksum of each bloc
 number of arcs and never fall, indices are those of vertices, weights are finite, and ids are distinct. In-edges have
 to ascend in each row, and are compared with the out-edges as soon as both have been used. An undirected graph has to
 have every edge in both directions, with one weight: see `edgewise.graph.file_checks` for how that is checked in one
-pass. One thing is not checked: whether the arcs of parallel edges of different weights are in the same order in both
-directions. It decides only which two arcs of such edges a program with edge fields takes for one edge.
+pass. Two things are not checked: whether the arcs of parallel edges of different weights are in the same order in both
+directions, which decides only which two arcs of such edges a program with edge fields takes for one edge; and whether
+both arcs of an edge have one edge number, and one value of attributes that are in the order of arcs.
 
 Offsets are copied into memory before they are checked, since a kernel that reads an offset twice must find the same
 number. A file that changes during a run can then make an answer wrong, and such a run is refused; it cannot change the
@@ -118,7 +119,7 @@ class FileRows:
     def _offsets(self) -> np.ndarray:
         file, name = self.file, self._names[0]
         offsets, wrong = copy_rising(file.words(name), file.sums(name), file.values(name))
-        _refuse(file, name, wrong)
+        refuse(file, name, wrong)
         if offsets[0] != 0 or offsets[-1] != file.header.num_arcs:
             raise file.damaged(
                 f"{name} go from {offsets[0]:,} to {offsets[-1]:,}, not from 0 to the number of arcs"
@@ -131,7 +132,7 @@ class FileRows:
         targets = file.values(name)
         if file.header.directed and _IN[0] not in file.header.arrays:
             limit = file.header.num_vertices
-            _refuse(file, name, check_below(file.words(name), file.sums(name), targets, limit))
+            refuse(file, name, check_below(file.words(name), file.sums(name), targets, limit))
         else:
             self._walk(name, targets, None)
         return sealed(targets)
@@ -141,7 +142,7 @@ class FileRows:
         file, name = self.file, self._names[2]
         weights = file.values(name)
         if file.header.directed and _IN[0] not in file.header.arrays:
-            _refuse(file, name, check_finite(file.words(name), file.sums(name), weights))
+            refuse(file, name, check_finite(file.words(name), file.sums(name), weights))
         else:
             self._walk(name, self.targets, weights)
         return sealed(weights)
@@ -150,8 +151,10 @@ class FileRows:
     def _edge_numbers(self) -> np.ndarray:
         file, name = self.file, "edge_numbers"
         numbers = file.values(name)
-        limit = np.iinfo(numbers.dtype).max
-        _refuse(file, name, check_below(file.words(name), file.sums(name), numbers, int(limit)))
+        limit = int(np.iinfo(numbers.dtype).max)
+        for attribute in file.header.attributes:
+            limit = file.header.arrays[attribute].length
+        refuse(file, name, check_below(file.words(name), file.sums(name), numbers, limit))
         return sealed(numbers)
 
     def _walk(self, name: str, targets: np.ndarray, weights: np.ndarray | None) -> None:
@@ -159,7 +162,7 @@ class FileRows:
         file, header = self.file, self.file.header
         which = IN_ARCS if self._inward else OUT_ARCS if header.directed else BOTH_ARCS
         walked = walk_arcs(file.words(name), file.sums(name), self.offsets, targets, weights, which)
-        _refuse(file, name, walked.wrong)
+        refuse(file, name, walked.wrong)
         if not header.directed:
             if walked.print != 0 or walked.loops != header.num_loops:
                 raise file.damaged(
@@ -177,7 +180,7 @@ def _in_rows(file: GraphFile) -> FileRows:
     return FileRows(file, inward=True)
 
 
-def _refuse(file: GraphFile, name: str, wrong: np.ndarray) -> None:
+def refuse(file: GraphFile, name: str, wrong: np.ndarray) -> None:
     """Raise the error for the first block that is wrong, unless the file has changed, which says more."""
     places = np.flatnonzero(wrong != RIGHT)
     if len(places):
@@ -246,7 +249,7 @@ def ids_in(file: GraphFile) -> Ids:
 def checked_array(file: GraphFile, name: str) -> np.ndarray:
     """An array of which only the checksums are checked."""
     values = file.values(name)
-    _refuse(file, name, check_finite(file.words(name), file.sums(name), values.view(np.uint8)))
+    refuse(file, name, check_finite(file.words(name), file.sums(name), values.view(np.uint8)))
     return sealed(values)
 
 
@@ -263,7 +266,7 @@ def _objects(file: GraphFile) -> np.ndarray:
     """Ids that are strings, or integers of any size."""
     name = "id_ends"
     ends, wrong = copy_rising(file.words(name), file.sums(name), file.values(name))
-    _refuse(file, name, wrong)
+    refuse(file, name, wrong)
     content = checked_array(file, "id_texts").tobytes()
     last = int(ends[-1]) if len(ends) else 0
     if last != len(content) or (len(ends) and ends[0] < 0):

@@ -5,8 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from edgewise.errors import GraphError, OutputError, ParameterError
 from edgewise.graph.checks import check_flags
+from edgewise.graph.file_attributes import attributes_as_arrays
 from edgewise.graph.file_writer import GraphWriter
 from edgewise.graph.ids import Ids
 from edgewise.kernels.door import cuda_door
@@ -32,6 +35,7 @@ def save_graph(
         arrays |= _arrays_of(graph.stored_in_edges, "in_offsets", "in_sources", "in_weights")
     if graph.edge_numbers is not None:
         arrays["edge_numbers"] = graph.edge_numbers
+    arrays |= attributes_as_arrays(graph.edge_attributes)
     with GraphWriter(
         Path(os.fsdecode(path)),
         num_vertices=graph.num_vertices,
@@ -46,7 +50,8 @@ def save_graph(
             step = _PIECE // values.dtype.itemsize
             for begin in range(0, len(values), step):
                 piece = values[begin : begin + step]
-                file.write(name, begin, cuda_door().host_copy(piece) if graph.built_on_gpu else piece)
+                on_host = isinstance(piece, np.ndarray)
+                file.write(name, begin, piece if on_host else cuda_door().host_copy(piece))
                 done += piece.nbytes
                 if progress is not None:
                     progress(done)

@@ -65,7 +65,8 @@ class GraphWriter:
             num_loops: self-loops of an undirected graph; 0 for a directed one.
             arrays: the dtype and the length of each array by its name: "offsets" and "targets"; "weights" and
                 "edge_numbers" if there are any; of a directed graph, "in_offsets", "in_sources" and, if there are
-                weights, "in_weights", to have in-edges in the file. dtypes are those of `edgewise.Graph`.
+                weights, "in_weights", to have in-edges in the file; attributes of edges as in
+                `edgewise.graph.file_format`. dtypes are those of `edgewise.Graph`.
             ids: of the vertices.
             layered: whether it is a file of `edgewise.graph.layers`.
         """
@@ -82,7 +83,7 @@ class GraphWriter:
         kind, self._of_ids = ids_as_arrays(ids)
         self._arrays = {name: (np.dtype(dtype), int(length)) for name, (dtype, length) in arrays.items()}
         self._arrays |= {name: (values.dtype, len(values)) for name, values in self._of_ids.items()}
-        expected = expected_arrays(num_vertices, num_arcs, bool(directed), kind, layered)
+        expected = expected_arrays(num_vertices, num_arcs, bool(directed), kind, layered, self._arrays)
         _check_arrays(self._arrays, expected, layered)
         check_place(self.path)
         sizes = num_vertices, num_arcs, num_loops

@@ -7,7 +7,11 @@ import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import csr
-from edgewise.graph.ids import Ids, as_id_column
+from edgewise.graph.checks import as_rows
+from edgewise.graph.foreign_arrays import as_cupy, lies_on_gpu
+from edgewise.graph.id_columns import as_id_column
+from edgewise.graph.ids import Ids
+from edgewise.graph.weights import as_weights
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
 
@@ -68,21 +72,24 @@ class GpuRows:
             return _rows_of(keys, weights, len(offsets) - 1)
 
 
-def lies_on_gpu(column: Any) -> bool:
-    """Whether a column is an array on a GPU, by one of the two protocols for that."""
-    if hasattr(column, "__cuda_array_interface__"):
-        return True
-    return hasattr(column, "__dlpack_device__") and int(column.__dlpack_device__()[0]) == 2
-
-
 def gpu_column(column: Any, name: str) -> Any:
     """A column of numbers as a CuPy array, not copied where it lies on the GPU already."""
-    xp = cuda_door().cupy()
-    by_interface = hasattr(column, "__cuda_array_interface__") or not lies_on_gpu(column)
-    array = xp.asarray(column) if by_interface else xp.from_dlpack(column)
+    array = as_cupy(column)
     if array.ndim != 1:
         raise GraphError(f"{name} has shape {array.shape}; expected one dimension, an entry for each edge")
     return array
+
+
+def given_rows(offsets: Any, targets: Any, weights: Any) -> csr.Rows | GpuRows:
+    """Compressed sparse rows from a caller's arrays, which are shared where their dtypes are right: on the GPU if the
+    targets lie there, else on the host."""
+    if not lies_on_gpu(targets):
+        return as_rows(offsets, targets, None if weights is None else as_weights(weights))
+    xp = cuda_door().cupy()
+    if weights is not None:
+        weights = as_weights(as_cupy(weights), xp)
+    rows = as_rows(as_cupy(offsets), as_cupy(targets), weights, xp)
+    return GpuRows(rows.offsets, rows.targets, rows.weights)
 
 
 def build(

@@ -1,43 +1,49 @@
 """The class `Graph`."""
 
 from collections.abc import Callable, Iterator
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
 
 from edgewise.errors import GraphError
 from edgewise.graph import csr, gpu_rows
-from edgewise.graph.adjacency import Adjacency
+from edgewise.graph.attributes import as_attributes, check_both_directions
 from edgewise.graph.checks import (
     as_count,
-    as_rows,
     check_choice,
     check_flags,
     check_lengths,
     check_symmetric,
-    ids_in_order,
+    refuse_one_column,
 )
+from edgewise.graph.conversions import Conversions
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.file_save import save_graph
-from edgewise.graph.gpu_rows import gpu_column, lies_on_gpu
-from edgewise.graph.ids import Ids, as_id_column, is_sequence
+from edgewise.graph.foreign_arrays import lies_on_gpu
+from edgewise.graph.given_ids import given_ids, ids_in_order, number_among
+from edgewise.graph.gpu_rows import gpu_column
+from edgewise.graph.id_columns import as_id_column
+from edgewise.graph.ids import Ids, is_sequence
+from edgewise.graph.making import stored
+from edgewise.graph.matrices import Matrices
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.door import cuda_door
 from edgewise.memory import check_free, naming_memory_errors
-from edgewise.text import html_table, shown
+from edgewise.text import html_table, listed, shown
 
 ParallelEdges = Literal["keep", "min", "sum", "first"]
 SelfLoops = Literal["keep", "drop"]
 
 
-class Graph(Adjacency):
+class Graph(Conversions, Matrices):
     """A directed or undirected graph that does not change once it is made.
 
-    Made by `from_edges`, `from_csr`, `from_scipy`, `edgewise.read`, or `edgewise.load`. Inside, vertices have the
-    indices 0..n-1; `vertices` gives the user's id of each. An undirected graph stores two arcs for each edge, and one
-    for a self-loop. All arrays are read-only.
+    Made by `from_edges` and the other functions ``from_...``, by `edgewise.read`, or by `edgewise.load`. Inside,
+    vertices have the indices 0..n-1; `vertices` gives the user's id of each. An undirected graph stores two arcs for
+    each edge, and one for a self-loop. All arrays are read-only.
 
     Attributes:
         num_vertices: number of vertices.
@@ -51,6 +57,9 @@ class Graph(Adjacency):
         edge_numbers: the edge of each arc, as an index into the columns that the graph was made from, int32 or int64,
             shape (num_arcs,); None unless made by ``from_edges(..., number_edges=True)``. Edge fields of a program take
             ``column[graph.edge_numbers]``, a column of edges in the order of arcs.
+        edge_attributes: columns of numbers by name, a read-only mapping; each has a value for each edge of the columns
+            that the graph was made from, those included that were dropped or merged. An edge field of a program that
+            has the name of an attribute, and is given no values, holds the attribute: `arc_attribute`.
     """
 
     def save(
@@ -58,7 +67,7 @@ class Graph(Adjacency):
     ) -> None:
         """Write the graph to a file, whole or not at all, which `edgewise.load` opens at once.
 
-        Everything is kept: ids, the order of arcs, dtypes, edge numbers.
+        Everything is kept: ids, the order of arcs, dtypes, edge numbers, edge attributes.
 
         Args:
             path: where; ``.edgewise`` is the usual suffix. The file appears when it is complete and on the disk.
@@ -67,7 +76,7 @@ class Graph(Adjacency):
 
         Raises:
             OutputError: the place cannot be written, or the disk is full.
-            GraphError, ParameterError: arguments of other kinds.
+            GraphError, ParameterError: arguments of other kinds; more than 14 edge attributes.
         """
         save_graph(self, path, self._ids, in_edges, progress)
 
@@ -76,50 +85,65 @@ class Graph(Adjacency):
     def from_edges(
         cls,
         source: Any,
-        target: Any,
+        target: Any = None,
         weight: Any = None,
         directed: bool = True,
         num_vertices: int | None = None,
         *,
+        vertices: Any = None,
         parallel_edges: ParallelEdges = "keep",
         self_loops: SelfLoops = "keep",
         number_edges: bool = False,
+        edge_attributes: Any = None,
     ) -> "Graph":
         """Make a graph from columns: edge i goes from ``source[i]`` to ``target[i]``.
 
         Args:
-            source, target: ids, shape (m,): integers of any size, or strings; arrays, sequences, or columns
-                of a data frame. From integers on a GPU (``__cuda_array_interface__``, as CuPy and PyTorch have
-                it, or DLPack) the graph is built there, on CuPy's current stream, and stays there; its arrays
-                are copied to the host when they are read. Merging parallel edges is done on the host.
+            source, target: ids, shape (m,): integers of any size, strings, or other values that can be hashed, such
+                as tuples and dates, of one kind or of several; arrays, sequences, or columns of a data frame. From
+                integers on a GPU (``__cuda_array_interface__``, as CuPy and PyTorch have it, or DLPack) the graph is
+                built there, on CuPy's current stream, and stays there; its arrays are copied to the host when they
+                are read. Merging parallel edges, and looking ids up among `vertices`, is done on the host.
             weight: None, or numbers, shape (m,). int32, int64, float32 and float64 stay what they are; bool
                 and integers of 8 or 16 bits, signed or not, become int32, float16 becomes float32. Others, such
                 as uint32 and uint64, are refused.
             directed: False to give each edge both directions.
             num_vertices: with it, the ids are 0..num_vertices-1 and vertices without edges are kept; without
-                it, the vertices are the ids that occur, integers in ascending order and strings by first
+                it, the vertices are the ids that occur: if all are integers in ascending order, else by first
                 appearance (source before target, edge by edge).
+            vertices: None, or the distinct ids of all vertices in the order of their indices, those without edges, too.
             parallel_edges: "keep" them, or merge those of one source and target into one at the place of the
                 first: with the smallest weight ("min"), the sum ("sum"), or the first edge's weight ("first").
                 Without weights these do not differ. In an undirected graph {u, v} and {v, u} are parallel.
             self_loops: "keep" or "drop".
             number_edges: make `edge_numbers` on the host, which takes about as long as making the graph. Both arcs
                 of an undirected edge have its number; merged edges have that of the first.
+            edge_attributes: more numbers of edges: a mapping of names to columns of shape (m,), which are copied. bool,
+                int32, int64, float32 and float64 stay what they are, NaN included; integers of 8 or 16 bits become
+                int32, float16 becomes float32. Merged edges have those of the first, whatever `parallel_edges` says of
+                weights. With it, edges are numbered.
 
         Raises:
-            GraphError: columns of different lengths, ids or weights of another kind or masked, an id out of range,
-                a weight that is NaN or infinite, a sum that its dtype cannot hold.
+            GraphError: columns of different lengths, ids or weights of another kind or missing, an id out of range
+                or not among `vertices`, a weight that is NaN or infinite, a sum that its dtype cannot hold.
             MemoryLimitError: the GPU, or the host, has no room to build the graph.
+
+        Warns:
+            GraphWarning: an integer and text of the same digits are both ids.
         """
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         check_choice("self_loops", self_loops, SelfLoops)
         check_flags(GraphError, directed=directed, number_edges=number_edges)
+        count = as_count(num_vertices)
+        known = given_ids(vertices, count)
+        if target is None or isinstance(target, str):
+            refuse_one_column(source)
         if lies_on_gpu(source) or lies_on_gpu(target):
+            number_edges = number_edges or bool(edge_attributes)
             columns = (gpu_column(source, "source"), gpu_column(target, "target"))
             values = None if weight is None else as_weights(gpu_column(weight, "weight"), cuda_door().cupy())
             check_lengths(*columns, values)
-            count = as_count(num_vertices)
-            if parallel_edges == "keep" and not number_edges:
+            if parallel_edges == "keep" and not number_edges and known is None:
                 with cuda_door().room("Graph.from_edges", gpu_rows.ARC_BYTES * len(columns[0])):
                     rows, ids, loops = gpu_rows.build(
                         *columns, values, count, both_directions=not directed, drop_loops=self_loops == "drop"
@@ -130,16 +154,39 @@ class Graph(Adjacency):
         source, target = as_id_column(source, "source"), as_id_column(target, "target")
         weights = None if weight is None else as_weights(weight)
         check_lengths(source, target, weights)
-        source, target, ids = number_vertices(source, target, as_count(num_vertices))
+        attributes = as_attributes(edge_attributes, len(source))
+        if known is None:
+            source, target, ids = number_vertices(source, target, count)
+        else:
+            (source, target), ids = number_among(source, target, known), known
         merges = parallel_edges != "keep"
         check_free("Graph.from_edges", csr.building(ids.num_vertices, len(source), weights, directed, merges))
         graph = cls._from_indices(source, target, weights, directed, ids, parallel_edges, self_loops)
-        if number_edges:
+        if number_edges or attributes:
             numbers = np.arange(len(source), dtype=csr.offset_dtype(len(source)))
-            merged: ParallelEdges = "keep" if parallel_edges == "keep" else "first"
-            numbered = cls._from_indices(source, target, numbers, directed, ids, merged, self_loops)
-            graph._edge_numbers = numbered.weights
+            graph._edge_numbers = cls._arcs_of_edges(
+                source, target, numbers, directed, ids, parallel_edges, self_loops
+            )
+            graph._attributes = attributes
         return graph
+
+    @classmethod
+    def _arcs_of_edges(
+        cls,
+        source: np.ndarray,
+        target: np.ndarray,
+        numbers: np.ndarray,
+        directed: bool,
+        ids: Ids,
+        parallel_edges: ParallelEdges,
+        self_loops: SelfLoops = "keep",
+    ) -> np.ndarray:
+        """The number of the edge of each arc of the graph that `_from_indices` makes of these; merged edges have that
+        of the first."""
+        merged: ParallelEdges = "keep" if parallel_edges == "keep" else "first"
+        made = cls._from_indices(source, target, numbers, directed, ids, merged, self_loops).weights
+        assert made is not None
+        return made
 
     @classmethod
     def _from_indices(
@@ -179,72 +226,51 @@ class Graph(Adjacency):
         weights: Any = None,
         directed: bool = True,
         vertices: Any = None,
+        *,
+        edge_attributes: Any = None,
     ) -> "Graph":
         """Make a graph from compressed sparse rows; arrays of the right dtype are shared: they must not change then.
+
+        Arrays may be those of any library that has the array interface or DLPack. If `targets` lie on a GPU, so does
+        the graph, as in `from_edges`.
 
         Args:
             offsets: integers, shape (n + 1,), from 0 to m, never falling.
             targets: indices 0..n-1, shape (m,).
             weights: None, or numbers, shape (m,); dtypes as in `from_edges`.
             directed: False if each edge stands in both rows (a self-loop once), with the same weight.
-            vertices: None for the ids 0..n-1, or n distinct ids in index order.
+            vertices: None for the ids 0..n-1, or n distinct ids in index order, of any kind.
+            edge_attributes: as in `from_edges`, columns of shape (m,) in the order of `targets`; with
+                ``directed=False``, both arcs of an edge have one value.
 
         Raises:
             GraphError: arrays that are not such rows; ``directed=False`` and rows that are not symmetric.
         """
         check_flags(GraphError, directed=directed)
-        rows = as_rows(offsets, targets, None if weights is None else as_weights(weights))
-        n = len(rows.offsets) - 1
+        rows = gpu_rows.given_rows(offsets, targets, weights)
+        n, num_arcs = len(stored(rows).offsets) - 1, len(stored(rows).targets)
         ids = Ids(n) if vertices is None else ids_in_order(vertices, n)
-        if directed:
-            return cls(rows, ids, True, num_loops=0)
-        check_symmetric(rows)
-        loops = np.count_nonzero(csr.row_of_arcs(rows.offsets) == rows.targets)
-        return cls(rows, ids, False, int(loops))
-
-    @classmethod
-    def from_scipy(cls, matrix: Any, directed: bool = True, vertices: Any = None) -> "Graph":
-        """Make a graph from a SciPy sparse matrix or array, as `from_csr`: entry (i, j) is the arc from i to j.
-
-        Args:
-            matrix: square, any sparse format; stored zeros are edges of weight 0, entries listed twice are
-                summed as SciPy defines them. Boolean matrices make graphs without weights.
-            directed: False for a symmetric matrix.
-            vertices: as in `from_csr`.
-
-        Raises:
-            GraphError: not square, not sparse, not symmetric with ``directed=False``, or a dtype that weights cannot
-                have.
-        """
-        if not hasattr(matrix, "tocsr"):
-            raise GraphError(
-                f"from_scipy got {type(matrix).__name__}; expected a scipy.sparse matrix or array"
-            )
-        rows = matrix.tocsr()
-        if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
-            raise GraphError(f"the matrix has shape {rows.shape}; expected a square one")
-        weights = None if rows.dtype == np.bool_ else rows.data
-        return cls.from_csr(rows.indptr, rows.indices, weights, directed, vertices)
+        attributes, loops = as_attributes(edge_attributes, num_arcs), 0
+        if not directed:
+            on_host = csr.Rows(rows.offsets, rows.targets, rows.weights)
+            check_symmetric(on_host)
+            check_both_directions(attributes, on_host)
+            loops = int(np.count_nonzero(csr.row_of_arcs(rows.offsets) == rows.targets))
+        graph = cls(rows, ids, bool(directed), loops, num_arcs)
+        graph._attributes = attributes
+        return graph
 
     def as_directed(self) -> "Graph":
         """A directed graph of these arcs: two for each edge of an undirected graph. Arrays are shared."""
         if self.directed:
             return self
         graph = Graph(self._rows, self._ids, True, 0, self.num_arcs)
-        graph._edge_numbers = self._edge_numbers
+        graph._edge_numbers, graph._attributes = self._edge_numbers, self._attributes
         return graph
 
     def _with_weights(self, weights: np.ndarray) -> "Graph":
         """A directed graph of these arcs with other weights. All other arrays are shared."""
         return Graph(csr.Rows(self.offsets, self.targets, weights), self._ids, True, 0)
-
-    def to_scipy(self) -> Any:
-        """The arcs as a new `scipy.sparse.csr_array` of the weights, or of ones; parallel arcs stay apart."""
-        import scipy.sparse
-
-        data = np.ones(self.num_arcs) if self.weights is None else self.weights.copy()
-        shape = (self.num_vertices, self.num_vertices)
-        return scipy.sparse.csr_array((data, self.targets.copy(), self.offsets.copy()), shape=shape)
 
     def __len__(self) -> int:
         """The number of vertices."""
@@ -300,15 +326,16 @@ class Graph(Adjacency):
         return bool((self.targets[self._row(self._one(source))] == wanted).any())
 
     def reverse(self) -> "Graph":
-        """The graph with all edges turned round; an undirected graph is its own. Arrays of in-edges are shared, but
-        those in a file are copied."""
+        """The graph with all edges turned round, and their numbers and attributes; an undirected graph is its own.
+        Arrays of in-edges are shared, but those in a file are copied."""
         if not self.directed:
             return self
         rows = self._in_edges
         if isinstance(rows, FileRows):  # what else is in the file, and beside it, belongs to this graph
             weights = None if rows.weights is None else np.array(rows.weights)
             rows = csr.Rows(np.array(rows.offsets), np.array(rows.targets), weights)
-        return Graph(rows, self._ids, True, 0, self.num_arcs)
+        graph = Graph(rows, self._ids, True, 0, self.num_arcs)
+        return self._handing_on(graph, lambda: self.in_arcs)
 
     def to_undirected(self, parallel_edges: ParallelEdges = "first") -> "Graph":
         """The graph without directions, with all vertices, those without edges, too; an undirected graph is its own.
@@ -316,7 +343,7 @@ class Graph(Adjacency):
         Args:
             parallel_edges: what becomes of several arcs between two vertices, whichever way they lead: one edge with
                 the "first" weight, the "min" or the "sum" of the weights; "keep" makes an edge of each, so that u to v
-                and v to u are two.
+                and v to u are two. Edges have the number and the attributes of the first.
 
         Raises:
             GraphError: ``parallel_edges`` is none of these, or a sum that its dtype cannot hold.
@@ -324,10 +351,14 @@ class Graph(Adjacency):
         check_choice("parallel_edges", parallel_edges, ParallelEdges)
         if not self.directed:
             return self
-        return Graph._from_indices(self.sources, self.targets, self.weights, False, self._ids, parallel_edges)
+        how = False, self._ids, parallel_edges
+        graph = Graph._from_indices(self.sources, self.targets, self.weights, *how)
+        arcs = np.arange(self.num_arcs, dtype=self.offsets.dtype)
+        return self._handing_on(graph, lambda: Graph._arcs_of_edges(self.sources, self.targets, arcs, *how))
 
     def subgraph(self, vertices: Any) -> "Graph":
-        """The graph of some vertices and of all edges between them; they stay in their order, and keep their ids.
+        """The graph of some vertices and of all edges between them; they stay in their order, and keep their ids, edge
+        numbers and attributes.
 
         Args:
             vertices: a sequence of ids; one that stands there twice counts once.
@@ -337,8 +368,9 @@ class Graph(Adjacency):
         """
         if not is_sequence(vertices):
             raise GraphError(f"subgraph got {shown(vertices)}; expected a sequence of vertices")
+        self.check_unchanged()
         kept = np.zeros(self.num_vertices, np.bool_)
-        kept[self.index_of(vertices)] = True
+        kept[self._ids.indices_of(vertices)] = True
         arcs = np.flatnonzero(kept[self.sources] & kept[self.targets])
         place, old = np.cumsum(kept, dtype=np.int32) - 1, np.flatnonzero(kept)
         source, target = place[self.sources[arcs]], place[self.targets[arcs]]
@@ -346,16 +378,13 @@ class Graph(Adjacency):
         np.cumsum(np.bincount(source, minlength=len(old)), out=offsets[1:])
         weights = None if self.weights is None else self.weights[arcs]
         loops = 0 if self.directed else int(np.count_nonzero(source == target))
-        return Graph(
-            csr.Rows(offsets, target, weights),
-            ids_in_order(self._ids.of(old), len(old)),
-            self.directed,
-            loops,
-        )
+        rows, ids = csr.Rows(offsets, target, weights), ids_in_order(self._ids.of(old), len(old))
+        graph = Graph(rows, ids, self.directed, loops)
+        return self._handing_on(graph, lambda: arcs.astype(offsets.dtype, copy=False))
 
     def _one(self, vertex: Any) -> int:
         """The index of one vertex."""
-        if is_sequence(vertex):
+        if not self._ids.may_be_one(vertex):
             raise GraphError(f"got {shown(vertex)}; expected the id of one vertex")
         self.check_unchanged()
         return self._ids.index_of(vertex)
@@ -368,7 +397,9 @@ class Graph(Adjacency):
         """The size and kind of the graph."""
         kind = "directed" if self.directed else "undirected"
         weights = f"{self.weight_dtype} weights" if self.weighted else "unweighted"
-        return f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}, {weights}>"
+        count = len(self.edge_attributes)
+        more = f", {count} edge attribute{'s' * (count > 1)}" if count else ""
+        return f"<Graph: {self.num_vertices:,} vertices, {self.num_edges:,} edges, {kind}, {weights}{more}>"
 
     def _repr_html_(self) -> str:
         """The size and kind of the graph as a table, for notebooks."""
@@ -380,4 +411,6 @@ class Graph(Adjacency):
             "largest out-degree": f"{self.out_degree.max(initial=0):,}",
             "memory": f"{self.nbytes / 1e6:,.1f} MB",
         }
+        if self.edge_attributes:
+            facts["edge attributes"] = escape(listed(self.edge_attributes))
         return html_table(facts)

@@ -1,4 +1,4 @@
-"""The user's vertex ids, of any kind, and the indices 0..n-1 that stand for them inside."""
+"""The user's vertex ids that are integers or strings, and the indices 0..n-1 that stand for them inside."""
 
 import operator
 import sys
@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
+from edgewise.graph.foreign_arrays import as_numpy
 from edgewise.memory import Step, held, in_turn
-from edgewise.numeric import is_integer_type
 from edgewise.text import shown
 
 #: Bytes of an id that is an object, in the dictionary of ids, while that is made from a list.
 POSITION_BYTES = 8 + 32 + 90
 
-_KINDS = "expected integers, or strings"
-
 
 def check_not_masked(column: Any, name: str, error: type[EdgewiseError] = GraphError) -> None:
     """Raise this error for an array with masked entries: these are neither ids nor numbers."""
     if "numpy.ma" in sys.modules and np.ma.is_masked(column):
+        row = int(np.argmax(np.ma.getmaskarray(column)))
         raise error(
-            f"{name} has masked entries; expected a value in each place. Drop such entries first, or fill them"
+            f"{name} has masked entries; expected a value in each place. The first is at row {row}: drop such entries "
+            "first, or fill them"
         )
 
 
@@ -32,87 +32,27 @@ def as_array(values: Any, name: str, error: type[EdgewiseError] = GraphError, ar
     this error."""
     check_not_masked(values, name, error)
     try:
-        return arrays.asarray(values)
+        return as_numpy(values) if arrays is np else arrays.asarray(values)
     except (ValueError, TypeError, OverflowError):
         raise error(f"{name} is {shown(values)}; expected numbers in one dimension") from None
 
 
 def is_sequence(ids: Any) -> bool:
     """Whether these are several ids, not one."""
-    return (
-        isinstance(ids, list | tuple | range)
-        or (isinstance(ids, np.ndarray) and ids.ndim > 0)
-        or _is_series(ids)
+    return isinstance(ids, list | tuple | range) or _is_series(ids) or _is_array(ids)
+
+
+def _is_array(ids: Any) -> bool:
+    """Whether this is an array of any library that has a dimension."""
+    known = (
+        isinstance(ids, np.ndarray) or hasattr(ids, "__dlpack__") or hasattr(ids, "__cuda_array_interface__")
     )
+    return known and bool(getattr(ids, "ndim", 1))
 
 
 def _is_series(ids: Any) -> bool:
     """Whether this is a column of a data frame, or an index of pandas."""
     return hasattr(ids, "to_numpy") and hasattr(ids, "__len__")
-
-
-def as_id_column(column: Any, name: str) -> np.ndarray:
-    """A column of ids as one of four kinds of array.
-
-    Args:
-        column: an array, a sequence, or a column of a data frame.
-        name: what to call it in messages.
-
-    Returns:
-        One-dimensional int32, int64 or uint64 (then with a value beyond int64), or objects that are all
-        Python strings or all Python integers (then with a value beyond uint64 or int64).
-
-    Raises:
-        GraphError: not one-dimensional, or ids that are neither integers nor strings.
-    """
-    check_not_masked(column, name)
-    if isinstance(column, list | tuple):  # np.asarray would turn [1, "a"] into strings and 2**64 into a float
-        array = np.fromiter(column, dtype=object, count=len(column))
-    else:
-        array = np.asarray(column)
-    if array.ndim != 1:
-        raise GraphError(f"{name} has shape {array.shape}; expected one dimension, an id for each edge")
-    if array.dtype.kind in "UT":
-        array = array.astype(object)
-    if array.dtype == object:
-        return _from_objects(array.tolist(), name)
-    if len(array) == 0:
-        return np.empty(0, np.int64)
-    if array.dtype.kind not in "iu":
-        advice = "; missing values make floats of integers" if array.dtype.kind == "f" else ""
-        wanted = "np.int64" if array.dtype.kind in "bf" else "str"
-        raise GraphError(
-            f"{name} has dtype {array.dtype}; {_KINDS}{advice}. Convert it with .astype({wanted})"
-        )
-    return _narrowed(np.ascontiguousarray(array))
-
-
-def _narrowed(array: np.ndarray) -> np.ndarray:
-    """Integers as int32 or int64, or uint64 where a value needs it, in the machine's order of bytes."""
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype == np.uint64:
-        return array if array.max() > np.iinfo(np.int64).max else array.view(np.int64)
-    return array.astype(np.int32 if np.can_cast(array.dtype, np.int32) else np.int64, copy=False)
-
-
-def _from_objects(values: list[Any], name: str) -> np.ndarray:
-    """Python objects that are all integers, or all strings, as an array of them."""
-    kinds = set(map(type, values))
-    if all(is_integer_type(kind) for kind in kinds):
-        values = list(map(int, values))
-        for dtype in (np.int64, np.uint64):
-            try:
-                return np.array(values, dtype=dtype)
-            except OverflowError:
-                continue
-    elif all(issubclass(kind, str) for kind in kinds):
-        values = list(map(str, values))
-    else:
-        names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise GraphError(f"{name} holds ids of type {names}; {_KINDS}, and no missing or mixed values")
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 #: Indices of vertices are int32.
@@ -121,7 +61,7 @@ MAX_VERTICES = 2**31 - 1
 
 @dataclass(frozen=True)
 class Ids:
-    """Vertex ids in index order.
+    """Vertex ids in index order: integers or strings. `edgewise.graph.any_ids.AnyIds` are of other kinds.
 
     Attributes:
         num_vertices: the number of ids, below 2**31.
@@ -161,6 +101,14 @@ class Ids:
         assert self.given is not None
         return np.argsort(self.given)
 
+    def may_be_one(self, vertex: Any) -> bool:
+        """Whether this can be the id of one vertex; else it is a sequence of ids."""
+        return not is_sequence(vertex)
+
+    def is_one(self, vertex: Any) -> bool:
+        """Whether `Graph.index_of` takes this for the id of one vertex, not for a sequence of ids."""
+        return not is_sequence(vertex)
+
     def index_of(self, vertex: Any) -> int:
         """The index of one id. Raises GraphError if no vertex has it."""
         if isinstance(vertex, np.ndarray):
@@ -195,14 +143,15 @@ class Ids:
         """The index of each id of a sequence, int64. Raises GraphError for the first that no vertex has."""
         if _is_series(ids):
             ids = ids.to_numpy()
-        if isinstance(ids, np.ndarray):
+        elif _is_array(ids):
             check_not_masked(ids, "the array of vertices")
-            if ids.ndim != 1:
-                raise GraphError(
-                    f"the array of vertices has shape {ids.shape}; expected one dimension, an id for each vertex. "
-                    "Flatten it with .ravel()"
-                )
-            ids = np.asarray(ids)
+            ids = as_numpy(ids)
+        if isinstance(ids, np.ndarray) and ids.ndim != 1:
+            advice = "Flatten it with .ravel()" if self.are_plain else "Give tuples as a list of them"
+            raise GraphError(
+                f"the array of vertices has shape {ids.shape}; expected one dimension, an id for each vertex. "
+                f"{advice}"
+            )
         if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu" and self.given is None:
             wrong = np.flatnonzero((ids < 0) | (ids >= self.num_vertices))
             if len(wrong):
@@ -224,6 +173,11 @@ class Ids:
     def reading(self) -> Step:
         """The memory that reading the ids takes, pages included, if they are in a file and were not read yet."""
         return held(0)
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether the ids are integers or strings, which files can hold."""
+        return True
 
     @property
     def are_names(self) -> bool:
@@ -251,7 +205,10 @@ class Ids:
 
 
 def named_ids(names: list[Any]) -> Ids:
-    """Ids that are Python objects, in index order."""
-    ids = np.empty(len(names), dtype=object)
-    ids[:] = names
-    return Ids(len(names), ids)
+    """Ids that are strings, or integers of any size, in index order."""
+    return Ids(len(names), objects(names))
+
+
+def objects(values: Any) -> np.ndarray:
+    """Python objects, of which there is a number, as an array of them: of one dimension even if they are sequences."""
+    return np.fromiter(values, dtype=object, count=len(values))

@@ -1,15 +1,17 @@
 """From the user's ids to indices 0..n-1: by a map where they are dense, else by a hash table.
 
-Strings and integers beyond 64 bits go through a Python dictionary.
+Integers beyond 64 bits, strings and ids of all other kinds go through a Python dictionary.
 """
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from edgewise.errors import GraphError
-from edgewise.graph.ids import Ids, named_ids
+from edgewise.errors import GraphError, GraphWarning, warn
+from edgewise.graph.any_ids import AnyIds
+from edgewise.graph.ids import Ids, named_ids, objects
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.launch import launch, sealed
 from edgewise.kernels.cpu.team import claim, run_alone, team_kernel
@@ -37,20 +39,21 @@ def number_vertices(
         source, target: what `as_id_column` returns, of one length.
         num_vertices: with it, the ids are 0..num_vertices-1 and the columns are returned as they are; whoever
             builds the rows checks the range. Without it, the vertices are the ids that occur, integers in
-            ascending order and strings by first appearance (source before target, edge by edge).
+            ascending order and all others by first appearance (source before target, edge by edge).
         check_room: called with the bytes that a hash table of ids will need, before it is made.
 
     Returns:
         Both columns as indices (int32 or int64) and the ids.
 
     Raises:
-        GraphError: integers in one column and strings in the other; ids that cannot be 0..num_vertices-1.
+        GraphError: ids that cannot be 0..num_vertices-1.
+
+    Warns:
+        GraphWarning: an integer and text of the same digits are both ids.
     """
-    if len(source) and _is_text(source) != _is_text(target):
-        raise GraphError("one column holds integers and the other strings; expected one kind of ids")
     source, target = _of_one_dtype(source, target)
     if num_vertices is not None:
-        _check_short(source, num_vertices)
+        _check_short(source, target, num_vertices)
         return source, target, Ids(num_vertices)
     if source.dtype == object:
         return _number_objects(source, target)
@@ -61,10 +64,6 @@ def number_vertices(
         if numbered is not None:
             return numbered
     return _number_sparse(source, target, check_room or (lambda needed: None))
-
-
-def _is_text(column: np.ndarray) -> bool:
-    return column.dtype == object and isinstance(column[0], str)
 
 
 def _of_one_dtype(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -81,28 +80,48 @@ def _of_one_dtype(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, n
     return source.astype(np.int64, copy=False), target.astype(np.int64, copy=False)
 
 
-def _check_short(column: np.ndarray, num_vertices: int) -> None:
-    """Refuse ids that no number of vertices allows: strings, and integers beyond int64."""
-    if len(column) and _is_text(column):
-        raise GraphError("num_vertices is given and the ids are strings; leave num_vertices out")
-    if column.dtype in (np.uint64, object):
-        raise GraphError(
-            f"the ids go up to {shown(int(column.max()))}; num_vertices={num_vertices} allows ids from 0 to "
-            f"{num_vertices - 1}. Leave num_vertices out for ids of any size"
-        )
+def _check_short(source: np.ndarray, target: np.ndarray, num_vertices: int) -> None:
+    """Refuse ids that no number of vertices allows: all but integers of int64. Both columns have one dtype."""
+    if source.dtype not in (np.uint64, object):
+        return
+    for other in chain(source.tolist(), target.tolist()):
+        if type(other) is not int:
+            kind = "strings" if isinstance(other, str) else f"such as {shown(other)}"
+            raise GraphError(f"num_vertices is given and the ids are {kind}; leave num_vertices out")
+    largest = max(int(column.max()) for column in (source, target))
+    raise GraphError(
+        f"the ids go up to {shown(largest)}; num_vertices={num_vertices} allows ids from 0 to {num_vertices - 1}. "
+        "Leave num_vertices out for ids of any size"
+    )
 
 
 def _number_objects(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ids]:
-    """Number strings or large integers through a dictionary."""
+    """Number ids of any kind through a dictionary."""
     both = np.empty(2 * len(source), dtype=object)
     both[0::2], both[1::2] = source, target
     listed = both.tolist()
     ordered = list(dict.fromkeys(listed))
-    if ordered and not isinstance(ordered[0], str):
+    kinds = set(map(type, ordered))
+    if kinds == {int}:
         ordered.sort()
     position = {vertex: index for index, vertex in enumerate(ordered)}
     indices = np.fromiter(map(position.__getitem__, listed), np.int32, len(listed))
-    return np.ascontiguousarray(indices[0::2]), np.ascontiguousarray(indices[1::2]), named_ids(ordered)
+    if {int, str} <= kinds:
+        _warn_of_digits(position)
+    plain = kinds in (set(), {int}, {str})
+    ids = named_ids(ordered) if plain else AnyIds(len(ordered), objects(ordered))
+    return np.ascontiguousarray(indices[0::2]), np.ascontiguousarray(indices[1::2]), ids
+
+
+def _warn_of_digits(position: dict[Any, int]) -> None:
+    """Warn of an integer that is an id as text, too: they are rarely meant to be two vertices."""
+    for text in position:
+        if isinstance(text, str) and len(text) < 20 and text.isdecimal() and int(text) in position:
+            return warn(
+                f"the ids {int(text)} and {text!r} are two vertices: an integer and a string. If they are meant to be "
+                "one, convert the columns to one kind",
+                GraphWarning,
+            )
 
 
 def _number_dense(source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray, Ids] | None:

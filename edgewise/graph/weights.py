@@ -1,4 +1,4 @@
-"""Columns of weights: which are accepted, and the dtypes in which they are kept."""
+"""Columns of numbers of edges, such as weights: which are accepted, and the dtypes in which they are kept."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ import numpy as np
 from edgewise.errors import GraphError
 from edgewise.graph.ids import as_array
 
+#: The dtypes that weights can have, and those that others become.
 _KEPT = (np.int32, np.int64, np.float32, np.float64)
 _WIDER = (np.int32, np.float32)
 
@@ -19,30 +20,44 @@ def as_weights(weight: Any, arrays: Any = np) -> Any:
     Raises:
         GraphError: not one-dimensional, of another dtype, or a weight that is NaN or infinite.
     """
-    array = as_array(weight, "weight", arrays=arrays)
-    if array.ndim != 1:
-        raise GraphError(f"weight has shape {array.shape}; expected one dimension, a number for each edge")
-    if array.dtype.kind in "iuf":
-        array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if array.dtype not in _KEPT:
-        wider = [kind for kind in _WIDER if np.can_cast(array.dtype, kind)]
-        if not wider:
-            raise GraphError(
-                f"weight has dtype {array.dtype}; expected int32, int64, float32 or float64. {_advice(weight, array)}"
-            )
-        array = array.astype(wider[0])
+    array = as_numbers(weight, "weight", _KEPT, arrays)
     if array.dtype.kind == "f":
         finite = arrays.isfinite(array)
         if not finite.all():
             at = int(arrays.argmin(finite))
             raise GraphError(f"weight[{at}] is {array[at]}; expected finite numbers. Drop such edges first")
+    return array
+
+
+def as_numbers(column: Any, name: str, kept: tuple[type, ...], arrays: Any = np) -> Any:
+    """A column of numbers as a contiguous array of one of the dtypes `kept`, of the module `arrays`.
+
+    Booleans and integers of 8 or 16 bits become int32, and float16 becomes float32, where they are not kept; no other
+    dtype is changed.
+
+    Raises:
+        GraphError: not one-dimensional, or of another dtype.
+    """
+    array = as_array(column, name, arrays=arrays)
+    if array.ndim != 1:
+        raise GraphError(f"{name} has shape {array.shape}; expected one dimension, a number for each edge")
+    if array.dtype.kind in "iuf":
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    if array.dtype not in kept:
+        wider = [kind for kind in _WIDER if np.can_cast(array.dtype, kind)]
+        if not wider:
+            *first, last = (np.dtype(kind).name for kind in kept)
+            raise GraphError(
+                f"{name} has dtype {array.dtype}; expected {', '.join(first)} or {last}. {_advice(column, array)}"
+            )
+        array = array.astype(wider[0])
     return arrays.ascontiguousarray(array)
 
 
-def _advice(weight: Any, array: Any) -> str:
-    """What mends a column that `as_weights` refuses, given as `weight`."""
+def _advice(column: Any, array: Any) -> str:
+    """What mends a column that `as_numbers` refuses."""
     if array.dtype == object and any(value is None for value in array):
         return "It has None: drop such edges first, or fill them"
-    if hasattr(weight, "astype"):
+    if hasattr(column, "astype"):
         return "Convert it with .astype(np.float64), or .astype(np.int64) for integers"
     return "Convert it with np.array(weight, np.float64)"

@@ -58,12 +58,12 @@ def _read_header(file: TextFile) -> tuple[Sizes, int, int, bool]:
             )
         vertices, edges = sizes_of(file, number, line, words[:2], _SIZES)
         sized, weighs, weighted = (digit == "1" for digit in fmt.zfill(3))
-        count = sizes_of(file, number, line, words[3:] or ["1"], _SIZES)[0] if weighs else 0
+        (count,) = sizes_of(file, number, line, words[3:] or ["1"], _SIZES)
         if count > _MOST_WEIGHTS:
             raise ParseError(
                 f"{file.path}:{number}: got {count:,} weights of each vertex; expected at most {_MOST_WEIGHTS:,}"
             )
-        return Sizes(number, vertices, edges), int(sized), count, weighted
+        return Sizes(number, vertices, edges), int(sized), count * weighs, weighted
     raise ParseError(f"{file.path} has no line {_SIZES}")
 
 

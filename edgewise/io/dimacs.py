@@ -18,7 +18,7 @@ _COMMENTS = "c"
 _PATHS = "sp"
 #: The words for problems of PACE: tree width, tree depth and vertex cover, dominating sets, cluster editing.
 _OF_PACE = ("tw", "td", "ds", "cep")
-_WEIGHT_COLUMN = 3
+_ARC, _WEIGHT_COLUMN = "a", 3
 #: Characters of comments before the problem line of a file whose name does not say that it is of this format.
 _LONGEST_COMMENTS = 2**24
 
@@ -28,7 +28,7 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
     problem, sizes = _read_problem(file)
     if problem == _PATHS:
         weight = None if options.weighted is False else _WEIGHT_COLUMN
-        layout = LineLayout(1, 2, weight, num_columns=4, comments=_COMMENTS)
+        layout = LineLayout(1, 2, weight, num_columns=4, comments=_COMMENTS, mark=_ARC)
         return plan_sized(file, layout, sizes, options)
     if options.weighted:
         raise ParseError(f"{file.path} is a graph of PACE; it has no weights to read with weighted=True")

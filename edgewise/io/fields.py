@@ -3,48 +3,25 @@
 import math
 import re
 
-#: Usual names of the columns of sources, of targets and of weights.
-_SOURCES, _TARGETS = {"source", "src", "from", "u", "node1"}, {"target", "dst", "to", "v", "node2"}
-_WEIGHT = "weight"
-_WEIGHTS = {_WEIGHT, "weights", "w", "cost", "length", "distance", "dist", "capacity", "value"}
-#: Names of columns that have no weights; numbers of rows often have none at all.
-_OTHERS = {
-    "", "unnamed:_0", "id", "edgeid", "key", "index", "row", "line", "year", "date", "timestamp", "label",
-    "type", "kind", "category", "name", "comment", "note",
-}  # fmt: skip
+from edgewise.convert.usual_names import (
+    SOURCES,
+    TARGETS,
+    is_no_weight,
+    is_usual_weight,
+    is_weight,
+    usual_ends,
+)
+
 #: What stands for a missing value.
 _MISSING = {"", "na", "n/a", "<na>", "#n/a", "null", "none", "?", "-"}
+_INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9]+([eE][+-]?[0-9]+)?")
-
-
-def is_weight(name: str) -> bool:
-    """Whether a column of this name has the weights, wherever it stands."""
-    return name.lower() == _WEIGHT
-
-
-def is_usual_weight(name: str) -> bool:
-    """Whether a column of this name is likely to have weights."""
-    return name.lower() in _WEIGHTS
-
-
-def is_no_weight(name: str) -> bool:
-    """Whether a column of this name has no weights, though it may have numbers."""
-    plain = name.lower().replace(" ", "_").replace("-", "_")
-    return plain in _OTHERS or plain.endswith("_id")
-
-
-def usual_ends(names: list[str]) -> tuple[int, int] | None:
-    """The columns of sources and targets, if exactly one has a usual name of each."""
-    places = [
-        [place for place, name in enumerate(names) if name.lower() in usual] for usual in (_SOURCES, _TARGETS)
-    ]
-    return (places[0][0], places[1][0]) if list(map(len, places)) == [1, 1] else None
 
 
 def looks_like_header(lines: list[list[str]]) -> bool:
     """Whether the first line names columns: it has usual names, "weight" over a number, or words above integers."""
     names, values = lines[0], lines[-1]
-    if usual_ends(names) is not None or (_SOURCES | _TARGETS).issuperset(map(str.lower, names[:2])):
+    if usual_ends(names) is not None or (SOURCES | TARGETS).issuperset(map(str.lower, names[:2])):
         return True
     if any(is_weight(name) and is_number(value) for name, value in zip(names, values, strict=False)):
         return True
@@ -62,7 +39,7 @@ def are_names_above_ids(names: list[str], values: list[str]) -> bool:
 
 def is_integer(text: str) -> bool:
     """Whether a field is an integer in digits."""
-    return text.removeprefix("-").removeprefix("+").isdecimal() and text.isascii()
+    return _INTEGER.fullmatch(text) is not None
 
 
 def is_number(text: str) -> bool:

@@ -38,6 +38,7 @@ class LineLayout:
         ids: the smallest and the largest id allowed, or None.
         whole_weights: whether weights are integers, as far as is known; one fraction makes all of them floats.
         fractions: whether weights may have a fraction.
+        mark: the character of ASCII that each line has in its first column, or None.
     """
 
     source: int = 0
@@ -51,6 +52,7 @@ class LineLayout:
     ids: tuple[int, int] | None = None
     whole_weights: bool = True
     fractions: bool = True
+    mark: str | None = None
 
     def scan(self, file: TextFile) -> "Scan":
         """A scan of a file of such lines."""
@@ -62,7 +64,8 @@ class LineLayout:
         weight = -1 if self.weight is None else self.weight
         lowest, highest = self.ids or (_LIMITS.min, _LIMITS.max)
         columns = (self.source, self.target, weight, self.num_columns)
-        return np.array([delimiter, *columns, lowest, highest, self.only_digits], np.int64)
+        mark = tokens.NO_MARK if self.mark is None else ord(self.mark)
+        return np.array([delimiter, *columns, lowest, highest, self.only_digits, mark], np.int64)
 
 
 def first_bytes(comments: str) -> np.ndarray:
@@ -341,6 +344,7 @@ class Scan:
             tokens.LONG_WEIGHT: f"expected a weight from -2**63 to 2**63 - 1 in column {column}, or one with a point",
             tokens.OPEN_QUOTE: f"the quotes in column {column} are not closed, or are closed before its end",
             tokens.NO_NAME: f"expected an id in column {column}, got nothing",
+            tokens.WRONG_MARK: f"expected a line that starts with {layout.mark!r}",
         }[reason]
         start = int(state[tokens.POSITION])
         self._fail(int(state[tokens.LINE]), text[start : text.index(b"\n", start)], expected)

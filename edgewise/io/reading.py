@@ -6,7 +6,8 @@ from edgewise.errors import GraphWarning, ParseError, warn
 from edgewise.graph import Graph
 from edgewise.graph.checks import as_count
 from edgewise.graph.csr import build_rows
-from edgewise.graph.ids import Ids, as_id_column, named_ids
+from edgewise.graph.id_columns import as_id_column
+from edgewise.graph.ids import Ids, named_ids
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.pairs import count_mirrored
 from edgewise.io.budget import Budget

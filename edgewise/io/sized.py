@@ -40,7 +40,9 @@ def sizes_of(file: TextFile, number: int, line: str, words: list[str], expected:
         raise ParseError(f"{where}: got {shortened(line)!r}; expected {expected}")
     if max(len(word.lstrip("0")) for word in words) >= _TOO_LONG:
         raise ParseError(f"{where}: got {shortened(line)!r}; at most 2**31 - 1 vertices can be had")
-    return tuple(map(int, words))
+    return tuple(
+        int(word.lstrip("0") or "0") for word in words
+    )  # Python refuses thousands of digits, zeros or not
 
 
 def plan_sized(

@@ -1,6 +1,5 @@
 """Text files as blocks of whole lines, decompressed while they are read."""
 
-import bz2
 import codecs
 import difflib
 import gzip
@@ -15,12 +14,13 @@ import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
-from edgewise.io.xz import XzFile
+from edgewise.io.pipes import open_bytes
+from edgewise.io.streams import open_bzip2, open_xz
 
 #: The first bytes of compressed files, and the modules that read them.
 _COMPRESSED: dict[bytes, tuple[str, Any]] = {
     b"\x1f\x8b": ("gzip", gzip),
-    b"BZh": ("bzip2", bz2),
+    b"BZh": ("bzip2", None),
     b"\xfd7zXZ\x00": ("xz", None),
     b"\x28\xb5\x2f\xfd": ("zstd", None),
 }
@@ -136,8 +136,8 @@ class TextFile:
         except OSError as error:
             raise ParseError(f"cannot read {self.path}: {error.strerror or error}") from None
         for magic, (name, module) in _COMPRESSED.items():
-            if start.startswith(magic) and name == "xz":
-                return io.BufferedReader(XzFile(file, self.budget), _BLOCK)
+            if start.startswith(magic) and name in ("bzip2", "xz"):
+                return (open_bzip2 if name == "bzip2" else open_xz)(file, self.budget)
             if start.startswith(magic):
                 return self._decompressor(name, module).open(file, "rb")
         return file
@@ -145,7 +145,7 @@ class TextFile:
     def _open_packed(self) -> IO[bytes]:
         """The file, still compressed."""
         try:
-            return open(self.path, "rb")
+            return open_bytes(self.path)
         except IsADirectoryError:
             raise ParseError(f"{self.path} is a folder; expected a file") from None
         except FileNotFoundError:
@@ -200,8 +200,11 @@ class TextFile:
 
 
 def _with_line_feeds(data: bytes) -> bytes:
-    """The text with a line feed for each line end, unless no carriage return is one by itself."""
+    """The text with a line feed for each line end, unless no carriage return is one by itself. What follows the text is
+    no line feed of a carriage return at its end."""
     text = np.frombuffer(data, np.uint8)
-    if b"\r" not in data or not ((text[:-1] == _RETURN) & (text[1:] != _NEWLINE)).any():
+    if b"\r" not in data:
+        return data
+    if not data.endswith(b"\r") and not ((text[:-1] == _RETURN) & (text[1:] != _NEWLINE)).any():
         return data
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")

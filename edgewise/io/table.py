@@ -90,7 +90,7 @@ class _Table:
         """The number and the fields of each line that is not a comment; notes what comments before it declare.
 
         Raises:
-            ParseError: a line of more columns than any table has.
+            ParseError: a line of more columns than any table has, or with quotes that are not closed.
         """
         self._declared: bool | None = None
         begun = False
@@ -102,6 +102,12 @@ class _Table:
                     raise ParseError(
                         f"{self._path}:{number}: got {shortened(line)!r}, which has more than {_MOST_COLUMNS:,} "
                         "columns; expected two or a few more. Write a line for each edge"
+                    )
+                column = open_quote(line, self._delimiter)
+                if column:
+                    raise ParseError(
+                        f"{self._path}:{number}: got {shortened(line)!r}; the quotes in column {column} are not "
+                        "closed, or are closed before its end"
                     )
                 yield number, fields
             elif not begun:
@@ -135,7 +141,9 @@ class _Table:
         if names is None:
             names = not (is_integer(first[source]) and is_integer(first[target]))
         if names and options.num_vertices is not None:
-            raise GraphError("num_vertices is given and the ids are names; leave num_vertices out")
+            raise GraphError(
+                f"{self._path}: num_vertices is given and the ids are names; leave num_vertices out"
+            )
         ids = None
         if options.num_vertices is not None:
             base = int(options.index_base or 0)
@@ -249,16 +257,30 @@ def is_data(line: str, comments: str) -> bool:
 
 def split_line(line: str, delimiter: str | None) -> Iterator[str]:
     """The fields of one line that is not blank, as the compiled scan sees them."""
+    return (text for text, _ in _fields(line, delimiter))
+
+
+def open_quote(line: str, delimiter: str | None) -> int:
+    """The number, from 1, of the first field of a line whose quotes are not closed at its end; 0 if there is none."""
+    fields = enumerate(_fields(line, delimiter), start=1)
+    return next((number for number, (_, is_closed) in fields if not is_closed), 0)
+
+
+def _fields(line: str, delimiter: str | None) -> Iterator[tuple[str, bool]]:
+    """The fields of a line, and whether quotes that open one are closed at its end."""
     if delimiter is None:
-        yield from (match[0] for match in re.finditer(f"[^{BLANKS}]+", line))
+        yield from ((match[0], True) for match in re.finditer(f"[^{BLANKS}]+", line))
         return
     mark, blanks = re.escape(delimiter), BLANKS.replace(delimiter, "")
-    field = re.compile(rf'[{blanks}]*(?:"((?:[^"]++|"")*+)"[^{mark}]*|([^{mark}]*))({mark})?')
+    field = re.compile(rf'[{blanks}]*(?:"((?:[^"]++|"")*+)"([^{mark}]*)|([^{mark}]*))({mark})?')
     place = 0
     text = line if delimiter == "\t" else line.lstrip(BLANKS)
     while match := field.match(text, place):
-        quoted, plain, more = match.groups()
-        yield plain.strip(BLANKS) if quoted is None else quoted.replace('""', '"')
+        quoted, behind, plain, more = match.groups()
+        if quoted is None:
+            yield plain.strip(BLANKS), not plain.startswith('"')
+        else:
+            yield quoted.replace('""', '"'), not behind.strip(BLANKS)
         if not more:
             break
         place = match.end()

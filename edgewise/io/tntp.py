@@ -7,6 +7,7 @@ that starts with ~ names the columns, and links end with a semicolon.
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from edgewise.errors import ParseError
 from edgewise.io.fields import is_integer, is_number, usual_ends
@@ -14,12 +15,12 @@ from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import Sizes, plan_sized, sizes_of
-from edgewise.io.source import TextFile
-from edgewise.io.table import is_data
+from edgewise.io.source import BLANKS, TextFile
+from edgewise.io.table import is_data, split_line
 from edgewise.text import listed, shortened, shown
 
 _COMMENTS = "~"
-_METADATA = re.compile(r"[ \t]*<([^>]*)>[ \t]*(\S*)")
+_METADATA = re.compile(r"[ \t]*<([^>]*)>(.*)")
 _NODES, _LINKS, _END = "NUMBER OF NODES", "NUMBER OF LINKS", "END OF METADATA"
 #: The columns of links, where a file does not name them, and the one that is taken as weights.
 _COLUMNS = (
@@ -34,6 +35,8 @@ _ENDS = (
     ("init", "term"),
     ("tail", "head"),
 )
+#: What metadata declare: of each name the number of its line, the line, and the words behind the name.
+_Declared = dict[str, tuple[int, str, list[str]]]
 #: The most columns of a link that are looked at.
 _MOST_COLUMNS = 100
 
@@ -75,23 +78,19 @@ def _read_head(file: TextFile) -> tuple[Sizes, list[str], list[str]]:
     """
     lines = enumerate(file.lines(), start=1)
     end, declared = _read_metadata(file, lines)
-    sizes: list[int] = []
-    for name in (_NODES, _LINKS):
-        if name not in declared:
-            raise ParseError(f"{file.path} has no line <{name}> before <{_END}>")
-        number, line, word = declared[name]
-        sizes += sizes_of(file, number, line, [word], f"<{name}> and a number")
-    found, names = Sizes(end, *sizes), list[str]()
+    found = Sizes(end, _declared_size(file, _NODES, declared), _declared_size(file, _LINKS, declared))
+    names: list[str] = []
     for number, line in lines:
         if line.strip().startswith(_COMMENTS):
             called = _names_in(line)
             names = called if _ends_of(called) else names
         elif is_data(line, _COMMENTS):
-            fields = line.split(maxsplit=_MOST_COLUMNS)
-            words = [word for word in re.split(r"[\s;]+", line) if word]
+            fields = list(islice(split_line(line, None), _MOST_COLUMNS))
+            words = [word for word in re.split(rf"[{BLANKS};]+", line) if word]
             names = names or list(_COLUMNS[: len(words)])
-            expected = len(names) + (fields[-1] == ";")
-            if len(words) != len(names) or len(fields) != expected or not all(map(is_number, words)):
+            expected = len(names) + (fields[-1:] == [";"])
+            is_link = 2 <= len(words) == len(names) and len(fields) == expected
+            if not (is_link and all(map(is_number, words))):
                 raise ParseError(
                     f"{file.path}:{number}: got {shortened(line)!r}; expected numbers in {len(names)} columns, "
                     f"{listed(names)}, by spaces or tabs"
@@ -120,11 +119,20 @@ def _ends_of(names: list[str]) -> tuple[int, int] | None:
     return usual_ends(names)
 
 
-def _read_metadata(
-    file: TextFile, lines: Iterator[tuple[int, str]]
-) -> tuple[int, dict[str, tuple[int, str, str]]]:
-    """The number of the line that ends metadata, and of each name its line's number, the line and the value."""
-    declared: dict[str, tuple[int, str, str]] = {}
+def _declared_size(file: TextFile, name: str, declared: _Declared) -> int:
+    """A size that metadata declare. Raises ParseError."""
+    if name not in declared:
+        raise ParseError(f"{file.path} has no line <{name}> before <{_END}>")
+    number, line, words = declared[name]
+    expected = f"<{name}> and a number"
+    if len(words) != 1:
+        raise ParseError(f"{file.path}:{number}: got {shortened(line)!r}; expected {expected}")
+    return sizes_of(file, number, line, words, expected)[0]
+
+
+def _read_metadata(file: TextFile, lines: Iterator[tuple[int, str]]) -> tuple[int, _Declared]:
+    """The number of the line that ends metadata, and what the lines before declare."""
+    declared: _Declared = {}
     for number, line in lines:
         match = _METADATA.match(line)
         if match is None and not is_data(line, _COMMENTS):
@@ -136,7 +144,9 @@ def _read_metadata(
         name = match[1].strip().upper()
         if name == _END:
             return number, declared
-        declared.setdefault(name, (number, line, match[2]))
+        if name in declared and name in (_NODES, _LINKS):
+            raise ParseError(f"{file.path}:{number}: <{name}> a second time; expected it once")
+        declared[name] = number, line, match[2].split()
     raise ParseError(f"{file.path} has no line <{_END}>")
 
 

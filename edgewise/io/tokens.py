@@ -19,14 +19,14 @@ NUM_STATE = 10
 
 #: Reasons to stop the scan.
 DONE, NOT_AN_INTEGER, LONG_INTEGER, OUT_OF_RANGE, WRONG_COLUMNS, NOT_A_NUMBER = range(6)
-NOT_FINITE, FRACTION, LONG_WEIGHT, OPEN_QUOTE, NO_NAME, FULL = range(6, 12)
+NOT_FINITE, FRACTION, LONG_WEIGHT, OPEN_QUOTE, NO_NAME, FULL, WRONG_MARK = range(6, 13)
 
 #: How weights are read.
 NO_WEIGHTS, INTEGERS, FLOATS = range(3)
 
-#: Words of the layout.
-DELIMITER, SOURCE, TARGET, WEIGHT, COLUMNS, LOWEST, HIGHEST, ONLY_DIGITS = range(8)
-WHITESPACE = -1
+#: Words of the layout. MARK is a byte that each line has alone in its first column, or none.
+DELIMITER, SOURCE, TARGET, WEIGHT, COLUMNS, LOWEST, HIGHEST, ONLY_DIGITS, MARK = range(9)
+WHITESPACE, NO_MARK = -1, -1
 
 _NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
 _PLUS, _MINUS, _POINT, _ZERO, _NINE = 43, 45, 46, 48, 57
@@ -300,6 +300,9 @@ def scan(
                     )
                 elif column == layout[WEIGHT]:
                     reason = _weight(text, start, stop, state, weight_kind, weights, float_weights, slow)
+                elif column == 0 and layout[MARK] != NO_MARK:
+                    marked = stop - start == np.uint64(1) and text[start] == layout[MARK]
+                    reason = DONE if marked else WRONG_MARK
                 column += 1
             if reason == DONE and column != layout[COLUMNS]:
                 reason = WRONG_COLUMNS

@@ -9,7 +9,7 @@ from typing import TextIO
 
 import numpy as np
 
-from edgewise.errors import OutputError, ParameterError
+from edgewise.errors import GraphWarning, OutputError, ParameterError, warn
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.graph.csr import rows_in_pieces
@@ -21,7 +21,7 @@ from edgewise.io.fields import is_integer
 from edgewise.io.source import BLANKS
 from edgewise.io.table import COMMENTS, DECLARED_IDS
 from edgewise.memory import held, in_turn
-from edgewise.text import shown
+from edgewise.text import listed, shown
 from edgewise.whole import check_place, written_whole
 
 #: Arcs that are written at a time: a fraction of a second of work between two looks at Ctrl-C.
@@ -90,7 +90,7 @@ def write(
     .tsv for an edge list, .csv for a table with a header, .mtx for Matrix Market, which keeps vertices without edges,
     and has 1..n in the place of ids. `edgewise.read` reads the texts back, with ``directed=False`` for an undirected
     graph in another format than Matrix Market. Ids of vertices without edges, the order of the vertices and the dtypes
-    of 32 bits are lost in texts. A graph that it would not read is refused.
+    of 32 bits are lost in texts, and edge attributes, with a warning. A graph that it would not read is refused.
 
     Weights are written as the shortest decimal numbers that identify them in their dtype. They are read as int64 or
     float64: int32 and int64 with the same values, float64 with the same bits. A float32 weight comes back as the
@@ -129,6 +129,12 @@ def write(
     if own:
         graph.save(path, in_edges=in_edges, progress=progress and _of_arcs(progress, graph))
         return
+    if graph.edge_attributes:
+        warn(
+            f"{path} is without the edge attributes {listed(graph.edge_attributes)}; a file whose name ends in "
+            f"{SUFFIX} keeps them",
+            GraphWarning,
+        )
     layout = _LAYOUTS[_suffix(path)]
     ids = np.arange(1, graph.num_vertices + 1) if layout.numbered else graph.vertices
     if quote_formulas and ids.dtype == object:
@@ -199,6 +205,12 @@ def _check_ids(graph: Graph, ids: np.ndarray, layout: _Layout) -> None:
         )
     if ids.dtype != object:
         return
+    if not graph.has_plain_ids:
+        some = ", ".join(map(shown, ids[:3].tolist()))
+        raise OutputError(
+            f"ids such as {some} cannot stand in this format, which holds integers only, or strings only; use .mtx, "
+            "which has 1..n for ids, or other ids"
+        )
     for given in ids.tolist():
         if isinstance(given, str) and _falls_apart(given, layout.marks):
             raise OutputError(

@@ -339,7 +339,9 @@ def edge(dtype: Any = WEIGHT, *, init: Any = LEFT_OUT, default: Any = LEFT_OUT) 
         init: as for `vertex`, 0 if left out; only for a field that does not hold the weights. An array that is given,
             ``MyProgram(name=array)``, has one value for each arc, in the order of ``graph.targets``: by source, not in
             the order of the input. ``column[graph.edge_numbers]`` brings a column of edges into this order, for a graph
-            made by ``Graph.from_edges(..., number_edges=True)``.
+            made by ``Graph.from_edges(..., number_edges=True)``. If nothing is given and the graph has an edge
+            attribute of this name, the field starts as that, whatever `init` says; each value has to be the same number
+            in the field's dtype.
         default: a number for the weights of an unweighted graph; only with `WEIGHT`. Without it such a graph is
             refused.
     """

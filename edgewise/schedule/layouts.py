@@ -70,6 +70,10 @@ def of_renumbered(layout: Layout) -> Layout:
     return replace(layout, renumber=False, sort=None)
 
 
+class _Several(tuple[Any, ...]):
+    """Ids that were given as a list. A plain tuple can be the id of one vertex."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Layered:
     """The rows of a graph in the order of its breadth-first layers from some roots: those of a layer, and those of the
@@ -99,7 +103,7 @@ class Layered:
         if isinstance(roots, np.ndarray):
             roots = roots.copy()
             roots.flags.writeable = False
-        object.__setattr__(self, "roots", tuple(roots) if isinstance(roots, list | range) else roots)
+        object.__setattr__(self, "roots", _Several(roots) if isinstance(roots, list | range) else roots)
         if not (self.file is None or isinstance(self.file, str | os.PathLike)) or self.file == "":
             raise ScheduleError(
                 f"Layered: file is {shown(self.file)}; expected the name of a file, 'beside' or None"
@@ -108,6 +112,11 @@ class Layered:
             raise ScheduleError(
                 f"Layered: min_edges is {shown(self.min_edges)}; expected an integer of at least 1, or None"
             )
+
+    @property
+    def root_ids(self) -> Any:
+        """The roots, for `Graph.index_of`: a list is several of them, and a tuple can be one."""
+        return list(self.roots) if isinstance(self.roots, _Several) else self.roots
 
     def __repr__(self) -> str:
         given = ((name, value) for name, value in vars(self).items() if name == "roots" or value is not None)

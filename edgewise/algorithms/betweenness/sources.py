@@ -7,7 +7,6 @@ import numpy as np
 
 from edgewise.errors import ParameterError
 from edgewise.graph import Graph
-from edgewise.graph.ids import is_sequence
 from edgewise.memory import Step, held, in_turn
 from edgewise.numeric import is_integer
 from edgewise.text import shown
@@ -34,7 +33,7 @@ class Asked(NamedTuple):
     def number(self) -> int:
         """The number of sources."""
         if self.given is not None:
-            return len(self.given) if is_sequence(self.given) else 1
+            return 1 if self.graph.is_one(self.given) else len(self.given)
         return self.graph.num_vertices if self.drawn is None else self.drawn
 
     def choosing(self) -> Step:
@@ -80,7 +79,7 @@ def asked_sources(name: str, graph: Graph, k: Any, sources: Any, seed: Any) -> A
             raise ParameterError(
                 f"{name}: both k and sources are given; expected one of them, or none for all"
             )
-        if isinstance(sources, Set | Iterator):
+        if isinstance(sources, Set | Iterator) and sources not in graph:
             sources = list(sources)
         return Asked(name, graph, sources, None, int(seed))
     if k is None:

@@ -243,7 +243,7 @@ def graph_in_layers(
         ParameterError: no roots.
         ParseError, OutputError, MemoryLimitError, ScheduleError: as `find_layers`.
     """
-    roots = _indices_of(graph, asked.roots, f"{name}: the list of roots")
+    roots = _indices_of(graph, asked.root_ids, f"{name}: the list of roots")
 
     # A limit is one of the memory where the run goes.
     on_host = device == "cpu" or (device == "auto" and cuda_problem() is not None)

@@ -35,6 +35,7 @@ from edgewise.engine.lowering.constants import Constants, constant_arrays, layin
 from edgewise.errors import ProgramError
 from edgewise.execution import Execution
 from edgewise.graph import Made
+from edgewise.graph.attributes import ArcAttribute
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.costs import PROGRAM_ITEM, best_threads, worth_waking
 from edgewise.kernels.cpu.launch import INTERRUPTIBLE
@@ -71,6 +72,8 @@ class CpuProgram(AbstractEngine):
         self._free: list[Workspace] = []
         self._row = {key: i for i, key in enumerate(own_array_order(binding.spec))}
         self._laid_out, self.memory_kept = False, 0
+        #: What is laid out for attributes of the graph, by the names of the fields that hold them.
+        self._of_attributes: dict[frozenset[str], tuple[Constants, np.ndarray]] = {}
 
     def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
         return self._laid_out
@@ -104,7 +107,7 @@ class CpuProgram(AbstractEngine):
         if not self._laid_out:
             made = [*made_for(binding, {}, pull), *[Made.SLOTS] * self._delivery.buffered]
             steps += graph.making(*made), laying_out(binding)
-        if given:
+        if given and not self._keeps(given):
             missing = [each for each in made_for(binding, given, pull) if each not in made]
             steps += graph.making(*missing) if missing else held(0), taking(binding, given, pull)
         spare = any(workspace.num_threads >= num_threads for workspace in self._free)
@@ -121,9 +124,7 @@ class CpuProgram(AbstractEngine):
         self, run: Execution, parameters: dict[str, Any], given: dict[str, Any], limit: int | None
     ) -> Outcome:
         spec, arcs = self._binding.spec, self._arcs
-        constants, constant_table = self._constants
-        if given:
-            constants, constant_table = self._lay_out(given, constants)
+        constants, constant_table = self._constants_with(given)
         own = self._run_arrays(parameters, given, constants)
         workspace = self._take_workspace(run.num_threads)
         shared = np.zeros(SHARED_WORDS, np.int64)
@@ -190,6 +191,27 @@ class CpuProgram(AbstractEngine):
         if self._delivery.buffered:
             buffer = make_buffer(graph.num_arcs, identity, message, self._slot_of, spec.keeps_messages)
         return make_work(graph.num_vertices, identity, message, num_threads, buffer)
+
+    def _keeps(self, given: dict[str, Any]) -> bool:
+        """Whether all that is given are attributes of the graph that were laid out before."""
+        of_graph = all(isinstance(values, ArcAttribute) for values in given.values())
+        return of_graph and frozenset(given) in self._of_attributes
+
+    def _constants_with(self, given: dict[str, Any]) -> tuple[Constants, np.ndarray]:
+        """What `_lay_out` gives for a run; that of attributes of the graph is kept for later runs."""
+        if not given:
+            return self._constants
+        if self._keeps(given):
+            return self._of_attributes[frozenset(given)]
+        laid_out = self._lay_out(given, self._constants[0])
+        if all(isinstance(values, ArcAttribute) for values in given.values()):
+            self._of_attributes[frozenset(given)] = laid_out
+            in_order = {name: laid_out[0].arrays["in_along", name] for name in given}
+            copies = [
+                each for name, each in in_order.items() if each is not laid_out[0].arrays["along", name]
+            ]
+            self.memory_kept += sum(each.nbytes for each in copies)
+        return laid_out
 
     def _lay_out(self, given: dict[str, Any], shared: Constants | None) -> tuple[Constants, np.ndarray]:
         """The arrays that runs only read, and their addresses in the table's order, for arrays given for fields."""

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.engine.cuda.arguments import SlotMaps
-from edgewise.engine.lowering.constants import in_order
 from edgewise.graph import Graph, csr
+from edgewise.graph.attributes import in_order
 from edgewise.graph.layers import making_on_gpu
 from edgewise.graph.moved import MovedGraph, moved_graph
 from edgewise.kernels.cuda import memory as cuda_memory

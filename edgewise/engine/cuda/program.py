@@ -38,10 +38,11 @@ from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.accessors import own_array_order, own_dtypes
 from edgewise.engine.lowering.binding import Binding, starts_as_weights
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.engine.lowering.constants import Constants, constant_arrays, in_order
+from edgewise.engine.lowering.constants import Constants, constant_arrays
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Execution
 from edgewise.graph import Arrays, Needs, Placement
+from edgewise.graph.attributes import in_order
 from edgewise.kernels.cuda.arguments import address, words
 from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.launch import Kernel

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgewise.errors import GraphError, ProgramError
 from edgewise.graph import Graph, Resident
+from edgewise.graph.attributes import ArcAttribute
 from edgewise.graph.ids import check_not_masked
 from edgewise.memory import Step, give_back, held
 from edgewise.program.declarations import refusal
@@ -172,9 +173,10 @@ def parameter_values(binding: Binding, given: dict[str, Any], *, look_up: bool =
         raise ProgramError(f"{spec.name} has no '{unknown[0]}'; it has {', '.join(known) or 'no parameters'}")
     if missing:
         each = "vertex" if missing[0] in spec.vertex_fields else "edge, in CSR order"
+        other = "" if missing[0] in spec.vertex_fields else ", or an edge attribute of that name to the graph"
         raise ProgramError(
             f"{spec.name} needs {missing[0]}, an array with a value for each {each}; give "
-            f"{spec.name}({missing[0]}=...)"
+            f"{spec.name}({missing[0]}=...){other}"
         )
     values = {}
     for name, declared in spec.parameters.items():
@@ -269,6 +271,8 @@ def _initial(
 
 def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: int) -> np.ndarray:
     """The array that was given for a field, in the field's dtype."""
+    if isinstance(values, ArcAttribute):
+        return values.values()
     spec, vertices = binding.spec, binding.graph.num_vertices
     is_vertex = (spec.vertex_fields.get(name) or spec.edge_fields[name]).dtype is VERTEX
     hint = "; vertices are given by their indices, graph.index_of(ids)" if is_vertex else ""
@@ -310,6 +314,8 @@ def giving(binding: Binding, name: str, given: dict[str, Any]) -> Step:
     dtype = binding.edge[name] if in_arcs else binding.vertex[name]
     length = binding.graph.num_arcs if in_arcs else binding.graph.num_vertices
     values, size = given[name], dtype.itemsize * length
+    if isinstance(values, ArcAttribute):
+        return values.making()
     if not isinstance(values, np.ndarray):
         return Step(size, 8 * length + size)
     return held(0 if values.dtype == dtype and values.flags.c_contiguous else size)

@@ -12,14 +12,13 @@ from edgewise.engine.lowering.binding import (
     starts_as_weights,
 )
 from edgewise.graph import Graph, Made, Resident
+from edgewise.graph.attributes import in_order
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.memory import Step, held, in_turn
 from edgewise.program.declarations import STATE_ARRAYS
 
 #: Stands for degrees that no function reads.
 _NO_DEGREES = sealed(np.zeros(1, np.int32))
-#: How many values are brought into another order at a time.
-_PIECE = 2**16
 
 
 class Constants(NamedTuple):
@@ -85,16 +84,6 @@ def constant_arrays(
         for name in STATE_ARRAYS:
             arrays["degree", name] = getattr(of_graph, name) if name in spec.state_reads else _NO_DEGREES
     return Constants(arrays, int(supplied), frozenset(uniform))
-
-
-def in_order(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Values in another order; places beyond the last value get some value. It goes in pieces, since NumPy first makes
-    wider integers of the order."""
-    ordered = np.empty(len(order), values.dtype)
-    for start in range(0, len(order), _PIECE):
-        piece = slice(start, start + _PIECE)
-        np.take(values, order[piece].astype(np.intp), mode="clip", out=ordered[piece])
-    return ordered
 
 
 def laying_out(binding: Binding) -> Step:

@@ -1,31 +1,33 @@
-"""Files compressed with xz, unpacked within a limit: `lzma.open` takes as much memory as a file demands."""
+"""Files of compressed streams, one behind the other, as bzip2 and xz write them; nothing is left out.
 
+`bz2.open` and `lzma.open` end at the first stream that does not begin as one should, and say nothing. `lzma.open`
+takes as much memory as a file demands.
+"""
+
+import bz2
 import io
 import lzma
+from collections.abc import Callable
 from typing import IO, Any
 
 from edgewise.io.budget import Budget
 
-_BLOCK = 2**18
+#: Bytes that are read at a time, and unpacked at a time.
+_BLOCK, _BUFFER = 2**18, 2**20
 
 
-class XzFile(io.RawIOBase):
-    """The unpacked content of a file of one or more xz streams.
+class StreamFile(io.RawIOBase):
+    """The unpacked content of a file of one or more streams, with zeros between them or behind the last.
 
     Raises:
-        lzma.LZMAError: a damaged file.
+        OSError, lzma.LZMAError: a damaged file.
         EOFError: a truncated file.
         MemoryLimitError: unpacking takes more memory than the budget has.
     """
 
-    def __init__(self, packed: IO[bytes], budget: Budget) -> None:
-        self._packed, self._budget = packed, budget
-        self._stream = self._new_stream()
-
-    def _new_stream(self) -> lzma.LZMADecompressor:
-        self._start = b""
-        limit = self._budget.limit
-        return lzma.LZMADecompressor(memlimit=None if limit is None else max(1, min(limit, 2**63)))
+    def __init__(self, packed: IO[bytes], new_stream: Callable[[], Any]) -> None:
+        self._packed, self._new_stream = packed, new_stream
+        self._stream = new_stream()
 
     def readable(self) -> bool:
         """It can be read."""
@@ -38,14 +40,7 @@ class XzFile(io.RawIOBase):
             packed = self._next_packed()
             if packed is None:
                 return 0
-            self._start = self._start or packed
-            try:
-                data = self._stream.decompress(packed, len(buffer))
-            except lzma.LZMAError as error:
-                if "limit" in str(error):
-                    needed = _dictionary_bytes(self._start)
-                    raise self._budget.refusal("unpacking", f"at least {needed:,} bytes of memory") from None
-                raise
+            data = self._stream.decompress(packed, len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
@@ -69,6 +64,39 @@ class XzFile(io.RawIOBase):
         """Close the packed file, too."""
         self._packed.close()
         super().close()
+
+
+def open_bzip2(packed: IO[bytes], budget: Budget) -> IO[bytes]:
+    """A file of bzip2 streams, which take little memory, as a stream of unpacked bytes."""
+    return io.BufferedReader(StreamFile(packed, bz2.BZ2Decompressor), _BUFFER)
+
+
+def open_xz(packed: IO[bytes], budget: Budget) -> IO[bytes]:
+    """A file of xz streams as a stream of unpacked bytes."""
+    return io.BufferedReader(StreamFile(packed, lambda: _XzStream(budget)), _BUFFER)
+
+
+class _XzStream:
+    """The decompressor of one xz stream. Raises MemoryLimitError for more memory than the budget has."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget, self._start = budget, b""
+        limit = None if budget.limit is None else max(1, min(budget.limit, 2**63))
+        self._stream = lzma.LZMADecompressor(memlimit=limit)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def decompress(self, packed: bytes, most: int) -> bytes:
+        """Unpack at most so many bytes."""
+        self._start = self._start or packed
+        try:
+            return self._stream.decompress(packed, most)
+        except lzma.LZMAError as error:
+            if "limit" not in str(error):
+                raise
+            needed = _dictionary_bytes(self._start)
+            raise self._budget.refusal("unpacking", f"at least {needed:,} bytes of memory") from None
 
 
 #: The bytes of a stream's header, which its first block's header follows, and the id of the filter with a dictionary.

@@ -1,0 +1,186 @@
+"""Edges in tables of pandas, polars and Arrow, and tables of edges.
+
+A column of numbers is passed on as it lies in memory where it is one piece without missing values; it is not copied.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from edgewise.convert.edges import Edges, choose_columns, missing, refuse_missing
+from edgewise.errors import GraphError
+from edgewise.text import shown
+
+
+def edges_of_pandas(frame: Any, *columns: Any) -> Edges:
+    """The edges in a DataFrame of pandas; `columns` are those of `choose_columns`, from `source` on."""
+    try:
+        import pandas
+    except ImportError:
+        raise missing("pandas") from None
+    where = "from_pandas"
+    _check_is(where, frame, isinstance(frame, pandas.DataFrame), "a pandas DataFrame")
+
+    def column(name: Any, values: Any = None) -> np.ndarray:
+        values = frame[name] if values is None else values
+        dtype = values.dtype
+        if isinstance(dtype, pandas.ArrowDtype):
+            return _of_arrow(where, name, values.array.__arrow_array__())
+        if not (isinstance(dtype, np.dtype) and dtype.kind in "iub"):
+            absent = values.isna().to_numpy()
+            if absent.any():
+                refuse_missing(where, name, int(absent.argmax()))
+        if isinstance(dtype, pandas.CategoricalDtype):
+            return column(name, dtype.categories.to_series())[values.cat.codes.to_numpy()]
+        plain = getattr(dtype, "numpy_dtype", None)  # integers, floats and truth values that may be missing
+        return values.to_numpy() if plain is None else values.to_numpy(plain)
+
+    def attribute(name: Any) -> np.ndarray:
+        values = frame[name]
+        is_float = isinstance(values.dtype, np.dtype) and values.dtype.kind == "f"
+        return values.to_numpy() if is_float else column(name)
+
+    return _edges(where, list(frame.columns), column, attribute, *columns)
+
+
+def edges_of_polars(frame: Any, *columns: Any) -> Edges:
+    """The edges in a DataFrame of polars; `columns` as for `edges_of_pandas`."""
+    try:
+        import polars
+    except ImportError:
+        raise missing("polars") from None
+    where = "from_polars"
+    expected = "a polars DataFrame; a LazyFrame becomes one by .collect()"
+    _check_is(where, frame, isinstance(frame, polars.DataFrame), expected)
+
+    def column(name: Any) -> np.ndarray:
+        values = frame.get_column(name)
+        if values.null_count():
+            refuse_missing(where, name, int(values.is_null().arg_max()))
+        if isinstance(values.dtype, polars.Categorical | polars.Enum):
+            values = values.cast(polars.String)
+        return values.to_numpy()
+
+    return _edges(where, frame.columns, column, column, *columns)
+
+
+def edges_of_arrow(table: Any, *columns: Any) -> Edges:
+    """The edges in a table or a batch of Arrow, or whatever gives one; `columns` as for `edges_of_pandas`."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise missing("pyarrow") from None
+    where = "from_arrow"
+    if isinstance(table, pyarrow.RecordBatch):
+        table = pyarrow.Table.from_batches([table])
+    elif not isinstance(table, pyarrow.Table):
+        gives = any(hasattr(table, f"__arrow_c_{kind}__") for kind in ("stream", "array"))
+        expected = "a table or a record batch of Arrow, or what has __arrow_c_stream__"
+        _check_is(where, table, gives, expected)
+        try:
+            table = pyarrow.table(table)
+        except (pyarrow.ArrowException, TypeError, ValueError) as error:
+            raise GraphError(f"{where} got {shown(table)}: {error}; expected {expected}") from None
+
+    def column(name: Any) -> np.ndarray:
+        return _of_arrow(where, name, table.column(name))
+
+    return _edges(where, table.column_names, column, column, *columns)
+
+
+def _check_is(where: str, table: Any, is_one: bool, expected: str) -> None:
+    if not is_one:
+        raise GraphError(f"{where} got {shown(table)}; expected {expected}")
+
+
+def _edges(
+    where: str,
+    names: list[Any],
+    column: Callable[[Any], np.ndarray],
+    attribute: Callable[[Any], np.ndarray],
+    *asked: Any,
+) -> Edges:
+    """The columns of a table that are asked for."""
+    chosen = choose_columns(where, names, *asked)
+    weight = None if chosen.weight is None else _numbers(where, chosen.weight, column(chosen.weight))
+    return Edges(
+        column(chosen.source),
+        column(chosen.target),
+        weight,
+        {name: _numbers(where, name, attribute(name)) for name in chosen.attributes},
+    )
+
+
+def _numbers(where: str, name: Any, values: np.ndarray) -> np.ndarray:
+    """A column of numbers."""
+    if values.dtype.kind not in "biuf":
+        raise GraphError(
+            f"{where}: the column {shown(name)} holds {values.dtype}, not numbers; leave it out, by weight=None or by "
+            "a list of the others as edge_attributes, or convert it"
+        )
+    return values
+
+
+def _of_arrow(where: str, name: Any, values: Any) -> np.ndarray:
+    """A column of Arrow."""
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if values.null_count:
+        refuse_missing(where, name, values.is_null().index(True).as_py())
+    if isinstance(values, pyarrow.ChunkedArray) and values.num_chunks == 1:
+        values = values.chunk(0)
+    return (
+        values.to_numpy()
+        if isinstance(values, pyarrow.ChunkedArray)
+        else values.to_numpy(zero_copy_only=False)
+    )
+
+
+def pandas_of(columns: dict[str, np.ndarray]) -> Any:
+    """A DataFrame of pandas."""
+    try:
+        import pandas
+    except ImportError:
+        raise missing("pandas") from None
+    return pandas.DataFrame(columns)
+
+
+def polars_of(columns: dict[str, np.ndarray]) -> Any:
+    """A DataFrame of polars."""
+    try:
+        import polars
+    except ImportError:
+        raise missing("polars") from None
+    return _made("polars", polars.DataFrame, columns)
+
+
+def arrow_of(columns: dict[str, np.ndarray]) -> Any:
+    """A table of Arrow."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise missing("pyarrow") from None
+
+    def table(columns: dict[str, np.ndarray]) -> Any:
+        made = pyarrow.table(columns)
+        if any(map(pyarrow.types.is_list, made.schema.types)):
+            raise TypeError("tuples would become lists")
+        return made
+
+    return _made("pyarrow", table, columns)
+
+
+def _made(library: str, make: Callable[[Any], Any], columns: dict[str, np.ndarray]) -> Any:
+    """A table, if the library has a type for the ids: those may be any objects."""
+    try:
+        return make(columns)
+    except Exception as error:  # whatever the library finds wrong with objects
+        if all(values.dtype != object for values in columns.values()):
+            raise
+        kinds = sorted({type(each).__name__ for each in columns["source"].tolist()})
+        raise GraphError(
+            f"{library} has no column of these ids, of type {', '.join(kinds)}: {error}; use to_pandas()"
+        ) from None
