@@ -19,7 +19,7 @@ from edgewise.algorithms.sssp import sssp
 from edgewise.building import build
 from edgewise.explain import explain
 from edgewise.graph import Graph, load
-from edgewise.io import read
+from edgewise.io import read, write
 from edgewise.moved import prepare, run
 from edgewise.program.declare import (
     ACTIVE,
@@ -124,6 +124,7 @@ __all__ = [
     "sssp",
     "strongly_connected_components",
     "vertex",
+    "write",
 ]
 
 #: The names that NetworkX has for these, in full.

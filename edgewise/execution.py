@@ -17,11 +17,9 @@ from edgewise.kernels.cpu.team import MOST_THREADS, available_threads
 from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.memory import RefusedBySystem, as_bytes
 from edgewise.numeric import is_integer
-from edgewise.progress import progress_bar
+from edgewise.progress import Progress, showing
 from edgewise.schedule import Buffered, Clustered, Pull, Push, Replicated, Schedule, check_schedule, is_auto
 from edgewise.text import shown
-
-Progress = bool | Callable[[int], None] | None
 
 
 @dataclass
@@ -235,8 +233,7 @@ class Admission(NamedTuple):
             MemoryLimitError: the GPU has less memory free than is needed.
             FileChangedError: the graph is in a file, which was cut short or written to before the run ended.
         """
-        bar = progress_bar(self.name, total) if self.progress is True else None
-        shows = bar or contextlib.nullcontext(self.progress if callable(self.progress) else None)
+        shows = showing(self.progress, self.name, total)
         on_gpu, schedule = self.chosen.on_gpu, self.chosen.schedule
         room = cuda_door().room(self.name, self.needed) if on_gpu else contextlib.nullcontext()
         with shows as report, room, self.pages.given_up(self.needed) as times:

@@ -8,8 +8,19 @@ from typing import Any
 
 from edgewise.text import on_one_line
 
+#: What a caller says of progress: True for a bar on a terminal, or a function of the amount done.
+Progress = bool | Callable[[int], None] | None
 #: Work that ends sooner shows nothing, and does not even import rich.
 SECONDS_UNTIL_SHOWN = 1.0
+
+
+def showing(
+    progress: Progress, description: str, total: int | None = None
+) -> contextlib.AbstractContextManager[Callable[[int], None] | None]:
+    """The function that progress is reported to, if any: the caller's, or that of a `progress_bar` of these."""
+    if progress is True:
+        return progress_bar(description, total)
+    return contextlib.nullcontext(progress if callable(progress) else None)
 
 
 @contextlib.contextmanager

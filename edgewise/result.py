@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from edgewise.convert.tables import for_polars
 from edgewise.errors import (
     GraphError,
     MissingDependencyError,
@@ -362,9 +363,9 @@ class SavedColumns:
         except (GraphError, ValueError) as error:
             raise VerificationError(f"the result is not of this graph: {error}") from None
 
-    def numbers(self, name: str, dtype: Any) -> np.ndarray:
-        """A column of numbers, shape (n,)."""
-        texts = self._texts(name)
+    def numbers(self, name: str, dtype: Any, missing: Any = "") -> np.ndarray:
+        """A column of numbers, shape (n,), with the value `missing` where there is no text."""
+        texts = [text or str(missing) for text in self._texts(name)]
         try:
             return np.array(texts, dtype=dtype)[self._rows]
         except (ValueError, OverflowError) as error:
@@ -379,9 +380,10 @@ class SavedColumns:
                 f"column {name!r} cannot be verified: a vertex has the id '', which stands for no vertex in files; "
                 "verify the result right after the run, with --verify"
             )
+        nothings = {nothing} if self.graph.has_names else {nothing, ""}
         index = np.full(len(texts), -1, np.int32)
-        index[[text != nothing for text in texts]] = self._indices(
-            [text for text in texts if text != nothing]
+        index[[text not in nothings for text in texts]] = self._indices(
+            [text for text in texts if text not in nothings]
         )
         return index[self._rows]
 
@@ -402,7 +404,7 @@ def make_frame(data: dict[str, np.ndarray], missing: Mapping[str, np.ndarray]) -
     except ImportError:
         pass
     else:
-        frame = polars.DataFrame({name: _for_polars(values, polars) for name, values in data.items()})
+        frame = polars.DataFrame({name: for_polars(values) for name, values in data.items()})
         masked = [
             polars.when(polars.Series(~mask)).then(polars.col(name)).alias(name)
             for name, mask in integers.items()
@@ -420,9 +422,3 @@ def make_frame(data: dict[str, np.ndarray], missing: Mapping[str, np.ndarray]) -
             for name, values in data.items()
         }
     )
-
-
-def _for_polars(values: np.ndarray, polars: Any) -> Any:
-    """A column for a data frame: of objects if they are of several kinds, where polars would take that of the first."""
-    mixed = values.dtype == object and len(set(map(type, values.tolist())) - {type(None)}) > 1
-    return polars.Series(values.tolist(), dtype=polars.Object) if mixed else values

@@ -1,8 +1,11 @@
 """Files that appear under their names when they are complete, or not at all."""
 
+import bz2
 import contextlib
 import gzip
 import hashlib
+import importlib
+import lzma
 import os
 import re
 import stat
@@ -11,15 +14,17 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import IO, Any, TextIO, cast
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-from edgewise.errors import OutputError
+from edgewise.errors import MissingDependencyError, OutputError
 
+#: Suffixes of compressed files that are written.
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 #: Names of files that are being written: a digest of the final name, the process and the thread.
 _ASIDE = re.compile(r"\.[0-9a-f]{16}\.\d+\.\d+\.part")
 #: A file older than this, in seconds, that no process holds was left by a process that was killed.
@@ -40,7 +45,7 @@ def check_place(path: Path, *sources: Any) -> None:
     target = _behind_links(path)
     for source in sources:
         is_read = False
-        with contextlib.suppress(OSError):  # one of them is not there
+        with contextlib.suppress(OSError, ValueError):  # one of them is not there, or has no name for a file
             is_read = os.path.samefile(source, target)
         if is_read:
             raise OutputError(
@@ -75,11 +80,11 @@ def _behind_links(path: Path) -> Path:
 
 @contextlib.contextmanager
 def written_whole(path: Path) -> Iterator[TextIO]:
-    """A text file, compressed if its name ends in .gz, that takes its name if the block ends without an error.
+    """A text file, compressed as its name ends, that takes its name if the block ends without an error.
 
     Otherwise it is removed. An older file of that name stays until it is replaced.
     """
-    with replacing(path) as aside, open_text(aside, "wt", compressed=path.suffix == ".gz") as file:
+    with replacing(path) as aside, open_text(aside, "wt", path.suffix) as file:
         yield file
 
 
@@ -156,8 +161,46 @@ def _remove_if_left(aside: Path) -> None:
         os.close(file)
 
 
-def open_text(path: Path, mode: str, compressed: bool) -> TextIO:
-    """A file of text in UTF-8, its line breaks left as they are."""
-    if compressed:
-        return cast(TextIO, gzip.open(path, mode, compresslevel=3, encoding="utf-8", newline=""))
-    return cast(TextIO, open(path, mode, encoding="utf-8", newline=""))
+def check_compression(path: Path) -> None:
+    """Refuse a compression, by the suffix of a file, whose package is not installed. Raises MissingDependencyError."""
+    if path.suffix == ".zst":
+        zstd_module()
+
+
+def zstd_module() -> Any:
+    """Python's module for zstd from version 3.14 on, else its backport.
+
+    Raises:
+        MissingDependencyError: neither is there.
+    """
+    with contextlib.suppress(ImportError):
+        return importlib.import_module("compression.zstd")
+    with contextlib.suppress(ImportError):
+        return importlib.import_module("backports.zstd")
+    raise MissingDependencyError(
+        "zstd needs Python 3.14 or the package backports.zstd and found neither; run: pip install 'edgewise[zstd]'"
+    )
+
+
+def open_text(path: Path, mode: str, suffix: str) -> TextIO:
+    """A file of text in UTF-8, its line breaks left as they are, compressed as a suffix says."""
+    opens, how = _opener(suffix, "w" in mode)
+    return cast(TextIO, opens(path, mode, encoding="utf-8", newline="", **how))
+
+
+def open_bytes(path: Path, suffix: str) -> IO[bytes]:
+    """A file of bytes to be written, compressed as a suffix says."""
+    opens, how = _opener(suffix, writes=True)
+    return cast(IO[bytes], opens(path, "wb", **how))
+
+
+def _opener(suffix: str, writes: bool) -> tuple[Any, dict[str, Any]]:
+    """What opens files with the suffix of a compression, or of none, and how much it compresses."""
+    if suffix == ".zst":
+        return zstd_module().open, {}
+    opens, levels = {
+        ".gz": (gzip.open, {"compresslevel": 3}),
+        ".bz2": (bz2.open, {}),
+        ".xz": (lzma.open, {"preset": 1}),
+    }.get(suffix, (open, {}))
+    return opens, levels if writes else {}

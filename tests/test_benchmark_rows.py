@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from benchmarks import automatic, gpu, results
+from benchmarks import automatic, gpu, reading, results
 
 
 def git(folder, *arguments):
@@ -98,3 +98,14 @@ def test_runs_are_timed_often_whatever_they_take(monkeypatch):
     assert len(calls) == 2 + 2 * automatic.LEAST_REPEAT
     # The GPU is waited for before and after each timed run.
     assert waits == [count for run in range(2, len(calls)) for count in (run, run + 1)]
+
+
+def test_every_reader_finds_the_same_edges(tmp_path):
+    reading.make_files(tmp_path, 8, 2000)
+    for name in reading.FILES:
+        rows = reading.rows_of(tmp_path / name, 1)
+        assert len(rows) == 5 and {row["right"] for row in rows} == {"yes"}
+    columns = [np.arange(4), np.arange(4)]
+    job = reading.Job(None, None, "columns")
+    assert reading.is_right(job, columns, columns)
+    assert not reading.is_right(job, [columns[0], columns[1] + 1], columns)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -117,7 +118,7 @@ def test_info(towns: Path) -> None:
     assert (facts["min_weight"], facts["max_weight"]) == (1, 470)
     assert (facts["parallel_edges"], facts["reciprocal_edges"]) == (0, 2)
     text = succeed("info", towns, "--undirected")
-    assert "max out degree" in text and "parallel edges         2\n" in text and "reciprocal" not in text
+    assert "max out degree" in text and re.search(r"parallel edges +2\n", text) and "reciprocal" not in text
 
 
 def test_edges_in_both_directions_are_told_of_in_one_line(towns: Path) -> None:
@@ -125,7 +126,7 @@ def test_edges_in_both_directions_are_told_of_in_one_line(towns: Path) -> None:
     assert result.exit_code == 0
     assert json.loads(result.stdout)["parallel_edges"] == 2
     assert result.stderr.startswith(f"edgewise: warning: {towns} lists 1 edges in both directions")
-    assert result.stderr.count("\n") == 1 and 'parallel_edges="first"' in result.stderr
+    assert result.stderr.count("\n") == 1 and "give --read parallel_edges=first, or" in result.stderr
     again = invoke("run", "components", towns, "--undirected")
     assert again.stderr == result.stderr, "once for each command"
     for options in ((), ("--undirected", "--read", "parallel_edges=first")):

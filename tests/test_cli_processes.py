@@ -250,3 +250,12 @@ def test_a_package_that_the_gpu_needs_is_named(monkeypatch):
     monkeypatch.setattr(door, "_NEEDED", ("numpy", "no_such_package"))
     problem = door.cuda_problem.__wrapped__()
     assert problem.startswith("the package no_such_package is not installed; pip install 'edgewise[cuda13]'")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_values_that_cannot_be_written_to_standard_output(towns: Path) -> None:
+    with open("/dev/full", "w") as full:
+        command = [*COMMAND, "convert", towns, "-", "--to", "csv"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "edgewise: error: cannot write the answer: No space left on device\n"

@@ -106,7 +106,7 @@ def test_negative_cycle(tmp_path: Path) -> None:
     assert "negative" in refuse("run", "sssp", tmp_path / "graph.txt", "--source", 0)
 
 
-@pytest.mark.parametrize("name", ["missing/out.csv", "out.parquet", "folder.csv", "a" * 260 + ".csv"])
+@pytest.mark.parametrize("name", ["missing/out.csv", "out.pdf", "folder.csv", "a" * 260 + ".csv"])
 def test_an_output_is_refused_before_the_graph_is_read(tmp_path: Path, name: str) -> None:
     (tmp_path / "folder.csv").mkdir()
     error = refuse("run", "components", tmp_path / "no-such-graph.txt", "--output", tmp_path / name)
@@ -242,9 +242,20 @@ def test_escapes_are_shown_and_not_sent(tmp_path: Path) -> None:
 def test_formulas_in_an_output(tmp_path: Path) -> None:
     (tmp_path / "g.txt").write_text("=1+1 b\n")
     output = tmp_path / "out.csv"
-    for options, name in (((), "=1+1"), (("--quote-formulas",), "'=1+1")):
-        succeed("run", "components", tmp_path / "g.txt", "--output", output, *options)
+    for options, name, told in (((), "=1+1", 1), (("--quote-formulas",), "'=1+1", 0)):
+        result = invoke("run", "components", tmp_path / "g.txt", "--output", output, *options)
         assert read_columns(output)["vertex"][0] == name
+        assert (
+            result.stderr.count("\n")
+            == told
+            == result.stderr.count("such as '=1+1'. To open it in one, write it")
+        )
+        assert "with --quote-formulas, which puts" in result.stderr or not told
+    refused = refuse(
+        "run", "components", tmp_path / "g.txt", "--output", f"{output}.json", "--quote-formulas"
+    )
+    assert "its names stay as they are; leave out --quote-formulas" in refused
+    assert invoke("run", "components", tmp_path / "g.txt", "--output", f"{output}.jsonl").stderr == ""
 
 
 def test_an_output_keeps_its_permissions_and_its_link(towns: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgewise.errors import MemoryLimitError, OutputError, ParseError
+from edgewise.errors import GraphWarning, MemoryLimitError, OutputError, ParseError
 from edgewise.io.columns import check_writable, read_columns, write_columns
 
 COLUMNS = {
@@ -18,7 +18,7 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz", "a.tsv.gz"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz", "a.tsv.xz"])
 def test_values_come_back_exactly(tmp_path: Path, name: str) -> None:
     write_columns(tmp_path / name, COLUMNS)
     back = read_columns(tmp_path / name)
@@ -65,9 +65,10 @@ def test_no_vertices(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a.parquet", r"ends in '\.parquet'; expected \.csv"),
+        ("a.pdf", r"ends in '\.pdf'; expected \.csv"),
+        ("a.parquet.gz", r"ends in '\.parquet'; expected \.csv"),
         ("a", r"ends in 'no suffix'; expected \.csv"),
-        ("a.gz", r"expected \.csv, \.tsv, \.csv\.gz or \.tsv\.gz"),
+        ("a.gz", r"expected \.csv, \.tsv, \.json or \.jsonl, each also with \.gz.* or .*, or \.parquet"),
         ("missing/a.csv", "there is no folder"),
         ("file.csv/a.csv", "there is no folder"),
         ("folder.csv", "it is a folder"),
@@ -136,7 +137,8 @@ def test_names_of_any_characters(tmp_path: Path) -> None:
 
 def test_formulas_are_quoted_on_request(tmp_path: Path) -> None:
     columns = {"vertex": np.array(["=1+1", "a", "-b", ""], dtype=object), "x": np.array([-1, 2, 3, 4])}
-    write_columns(tmp_path / "a.csv", columns)
+    with pytest.warns(GraphWarning, match=r"such as '=1\+1'\. .* with quote_formulas=True"):
+        write_columns(tmp_path / "a.csv", columns)
     assert read_columns(tmp_path / "a.csv")["vertex"] == ["=1+1", "a", "-b", ""]
     write_columns(tmp_path / "a.csv", columns, quote_formulas=True)
     assert read_columns(tmp_path / "a.csv") == {

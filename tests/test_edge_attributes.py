@@ -11,6 +11,7 @@ from simulated import simulated
 
 import edgewise as ew
 from edgewise.errors import GraphError, GraphWarning, MemoryLimitError, ParseError, ProgramError
+from edgewise.graph.file import file_facts
 from edgewise.io.write import write
 
 COLUMNS = {
@@ -282,6 +283,9 @@ def test_files_keep_attributes(tmp_path):
         graph.save(tmp_path / "g.edgewise")
         loaded = ew.load(tmp_path / "g.edgewise")
         assert repr(loaded) == repr(graph)
+        facts = file_facts(loaded)
+        assert facts["edge_attributes"].startswith("'bool' bool, 'int32' int32, 'int64' int64")
+        assert "attribute" not in facts["arrays"]
         assert not any(kept.flags.writeable for kept in loaded.edge_attributes.values())
         for other in (
             loaded,
@@ -377,31 +381,13 @@ def test_what_has_no_place_for_attributes_says_so(tmp_path):
 
 
 def test_cores_have_the_attributes_of_their_edges():
-    class Reached(Cheapest):
-        asynchronous = True
-        max_supersteps = None
-
-        @staticmethod
-        def initialize(v, state):
-            state.least[v] = v
-            return ew.ACTIVE
-
-        @staticmethod
-        def edge_compute(edge, state):
-            return state.least[edge.source] + edge.toll + edge.capacity
-
-        @staticmethod
-        def vertex_compute(v, message, state):
-            if message < state.least[v]:
-                state.least[v] = message
-                return ew.ACTIVE
-            return ew.HALT
-
     graph = graph_of(True)
     core = ew.approx.core_graph(graph, ew.bfs)
-    found = ew.approx.two_phase(core, Reached)
-    np.testing.assert_array_equal(found.result.least, ew.run(Reached, graph).least)
-    np.testing.assert_array_equal(core.graph.arc_attribute("toll"), graph.arc_attribute("toll")[core.arcs])
+    assert core.fraction < 1
+    sources, targets = graph.sources[core.arcs], graph.targets[core.arcs]
+    columns = (graph.arc_attribute(name)[core.arcs] for name in ("toll", "capacity"))
+    expected = cheapest(True, (sources, targets, *columns))
+    np.testing.assert_array_equal(ew.run(Cheapest, core.graph).least, expected)
 
 
 def test_attributes_on_a_gpu():

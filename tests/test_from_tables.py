@@ -253,7 +253,7 @@ def test_edges_come_back_as_tables(directed, ids):
     assert list(frame.columns) == ["source", "target", "weight", "delay"]
     assert sorted(frame.itertuples(index=False, name=None)) == expected
     if ids == "long":
-        with pytest.raises(GraphError, match="pyarrow has no column of these ids, of type int"):
+        with pytest.raises(GraphError, match="Arrow has no type for these ids"):
             graph.to_arrow()
         return
     assert sorted(graph.to_polars().rows()) == expected
@@ -271,13 +271,13 @@ def test_edges_of_graphs_without_any():
 def test_ids_that_tables_have_no_type_for():
     pairs = ew.Graph.from_edges([(0, 1), (0, 2)], [(0, 2), (0, 1)])
     assert pairs.to_pandas()["source"].tolist() == pairs.to_polars()["source"].to_list() == [(0, 1), (0, 2)]
-    with pytest.raises(GraphError, match=r"no column of these ids, of type tuple: .* use to_pandas\(\)"):
-        pairs.to_arrow()
     mixed = ew.Graph.from_edges(["a", 1], [1, "a"])
-    assert mixed.to_pandas()["target"].tolist() == [1, "a"]
-    for make in (mixed.to_arrow, mixed.to_polars):
-        with pytest.raises(GraphError, match="no column of these ids, of type int, str"):
-            make()
+    assert mixed.to_pandas()["target"].tolist() == mixed.to_polars()["target"].to_list() == [1, "a"]
+    for graph, kinds in ((pairs, "tuple"), (mixed, "int, str")):
+        with pytest.raises(
+            GraphError, match=rf"Arrow has no type for these ids \({kinds}\); use to_pandas\(\)"
+        ):
+            graph.to_arrow()
 
 
 def test_packages_that_are_missing_are_named(monkeypatch):
@@ -315,6 +315,16 @@ def test_fastest_ways_below_a_toll_are_those_of_networkx(directed):
     expected = nx.single_source_dijkstra_path_length(cheap, "3", weight="minutes")
     assert {vertex: time for vertex, time in found.items() if time < np.inf} == expected
     assert len(expected) > 5
+
+
+def test_attributes_may_be_named_by_an_index():
+    frame = pandas.DataFrame(DATA)
+    assert list(ew.Graph.from_pandas(frame, edge_attributes=frame.columns[3:]).edge_attributes) == [
+        "toll",
+        "open",
+    ]
+    with pytest.raises(GraphError, match="expected a list of names, or True for all"):
+        ew.Graph.from_pandas(frame, edge_attributes={"toll": DATA["toll"]})
 
 
 def test_dates_are_ids():

@@ -85,6 +85,7 @@ def test_a_late_fraction_makes_all_weights_floats(file: Any) -> None:
         ("5 0 1\n", {"columns": (1, 2), "weighted": False}, None),
     ],
 )
+@pytest.mark.filterwarnings("ignore:.* left out")
 def test_which_column_has_the_weights(file: Any, text: str, options: dict, weights: list | None) -> None:
     graph = read(file(text), **options)
     assert (graph.weights if weights is None else graph.weights.tolist()) == weights

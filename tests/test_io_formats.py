@@ -40,7 +40,7 @@ def test_format_by_looks(file: Any, name: str, text: str) -> None:
     [
         ("GML.gz", "GML", "networkx"),
         ("gml", "GML", "networkx"),
-        ("graphml.xz", "GraphML", "networkx"),
+        ("gexf.xz", "GEXF", "networkx"),
         ("gexf", "GEXF", "networkx"),
         ("net", "Pajek", "networkx"),
         ("col", "a DIMACS problem", "igraph"),
@@ -68,7 +68,7 @@ def test_suffixes_of_other_formats_are_refused(
     ("line", "format_name"),
     [
         ('<?xml version="1.0"?>', "XML"),
-        ('<graphml xmlns="x">', "GraphML"),
+        ('# hi\n<graphml xmlns="x">', "GraphML"),
         ("<gexf>", "GEXF"),
         ("graph [", "GML"),
         ("# hi\n\ngraph\n[", "GML"),
@@ -116,7 +116,7 @@ def test_format_by_name(file: Any) -> None:
     assert edges_of(read(file("2,1\n"), format="csv")) == [(2, 1)]
     with pytest.raises(
         ParseError,
-        match="format is 'gml'; expected matrix-market, dimacs, tntp, metis, adjacency, csv, edgelist",
+        match="format is 'gml'; expected matrix-market, dimacs, tntp, metis, adjacency, adjlist, konect, csv, edgelist",
     ):
         read(file("1 2\n"), format="gml")
     with pytest.raises(ParseError, match="read as matrix-market, which has no option delimiter, names"):
@@ -143,6 +143,7 @@ def test_compressed_files_are_closed(tmp_path: Path, module: Any) -> None:
     gc.collect()
 
 
+@pytest.mark.filterwarnings("ignore:.* left out")
 def test_names_of_columns_say_which_have_ids(file: Any) -> None:
     for text in (
         "weight,source,target\n5,1,2\n",
@@ -268,6 +269,7 @@ def test_decimal_commas_between_semicolons(file: Any) -> None:
     assert edges_of(read(file("a;b,c\n1;2,5\n", "graph.csv"), header=False)) == [("a;b", "c"), ("1;2", "5")]
 
 
+@pytest.mark.filterwarnings("ignore:.* left out")
 def test_labels_are_no_weights_unless_the_second_line_has_a_number(file: Any) -> None:
     for text in (
         "1 2 abc\n2 3 def\n",
@@ -304,19 +306,6 @@ def test_several_gzip_members(tmp_path: Path) -> None:
     assert edges_of(read(path)) == [(0, 1), (1, 2)]
 
 
-def test_zstd_is_read_or_refused_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "graph.txt.zst"
-    try:
-        from compression import zstd
-    except ImportError:
-        path.write_bytes(b"\x28\xb5\x2f\xfd....")
-        with pytest.raises(ParseError, match=r"zstd, which Python reads from version 3\.14 on"):
-            read(path)
-    else:
-        path.write_bytes(zstd.compress(b"0 1\n"))
-        assert edges_of(read(path)) == [(0, 1)]
-
-
 DIMACS_TEXT = "p sp 3 2\na 1 2 5\na 2 3 7\n"
 MARKET_TEXT = "%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 5\n2 3 7\n"
 
@@ -336,6 +325,7 @@ def test_first_lines_that_cannot_be_mistaken_say_what_a_file_is(tmp_path, suffix
 
 
 @pytest.mark.parametrize("text", ["p sp\nsp c\n", "c cat\n" * 20_000 + "p sp\n", "p sp x y\n"])
+@pytest.mark.filterwarnings("ignore:.* left out")
 def test_names_like_those_of_other_formats_stay_names(tmp_path, text):
     path = tmp_path / "graph.txt"
     path.write_text(text)

@@ -51,7 +51,7 @@ from edgewise.io import read, source, write
         ("0,1\n", {}, "has 1 columns on the first line"),
         ("0 1\n", {"weighted": True}, "has 2 columns; weighted=True needs a third"),
         ("0 1\n", {"weight_column": 2}, "expected one with number 2"),
-        ("0 1\n", {"columns": ("a", "b")}, "has no header; there is no column 'a'"),
+        ("0 1\n", {"columns": ("a", "b")}, "the columns 0, 1; there is no column 'a'"),
         ("a b\n0 1\n", {"columns": ("a", "c"), "header": True}, "the columns a, b; there is no column 'c'"),
         ("# only comments\n", {}, "has no edges; give num_vertices"),
         ("0 1\n", {"delimiter": ", "}, "delimiter is ', '; expected one character"),
@@ -194,6 +194,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"
     st.integers(8, 200),
 )
 @example([(0, 1, "9007199254740993"), (1, 0, "0.5")], " ", "\n", 100)
+@pytest.mark.filterwarnings("ignore:.*look like times")
 def test_numbers_against_python(file: Any, edges: list, blank: str, end: str, block: int) -> None:
     text = "".join(f"{u}{blank}{v}{blank}{w}{end}" for u, v, w in edges)
     with mock.patch.object(source, "_BLOCK", block):
@@ -244,7 +245,11 @@ def test_a_path_that_is_none_and_a_number_that_is_none_are_refused(tmp_path):
             ParameterError,
             "memory_limit is -5; expected a number of bytes of at least 0",
         ),
-        ({"progress": 3}, ParseError, "progress is 3; expected a function"),
+        (
+            {"progress": 3},
+            ParseError,
+            "progress is 3; expected True, False, or a function of a number of bytes",
+        ),
     ],
 )
 def test_options_out_of_range(file: Any, options: dict, error: type[Exception], message: str) -> None:

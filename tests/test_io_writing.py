@@ -13,6 +13,7 @@ from io_cases import MATRIX, edges_of
 
 from edgewise import generate
 from edgewise.errors import (
+    GraphWarning,
     OutputError,
 )
 from edgewise.graph import Graph
@@ -160,7 +161,8 @@ def test_ids_and_graphs_that_are_not_written(tmp_path: Path) -> None:
 
 def test_names_that_spreadsheets_take_for_formulas(tmp_path: Path) -> None:
     graph = Graph.from_edges(["=1+1", "@x"], ["-a", "b"])
-    write(graph, tmp_path / "graph.csv")
+    with pytest.warns(GraphWarning, match=r"such as '=1\+1'\. .* with quote_formulas=True"):
+        write(graph, tmp_path / "graph.csv")
     assert (tmp_path / "graph.csv").read_text() == "source,target\n=1+1,-a\n@x,b\n"
     write(graph, tmp_path / "graph.csv", quote_formulas=True)
     assert (tmp_path / "graph.csv").read_text() == "source,target\n'=1+1,'-a\n'@x,b\n"

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from edgewise.cli.report import degree_facts
+from edgewise.cli.facts import pair_facts
 from edgewise.errors import GraphError, GraphWarning
 from edgewise.graph import Graph, csr, pairs
 from edgewise.io import read
@@ -79,7 +79,7 @@ def test_counts_against_python(edges: list[tuple[int, int]], threads: int, short
         assert pairs.count_mirrored(marked) == mirrored_in(edges)
         for directed in (True, False):
             graph = Graph.from_edges(source, target, directed=directed, num_vertices=6)
-            facts = degree_facts(graph)
+            facts = pair_facts(graph)
             assert facts["parallel_edges"] == parallel_in(edges, directed)
             assert facts.get("reciprocal_edges") == (reciprocal_in(edges) if directed else None)
     assert np.array_equal(marked.targets, graph.targets)
@@ -93,9 +93,9 @@ def test_counts_on_many_rows_and_threads() -> None:
     edges = list(zip(source.tolist(), target.tolist(), strict=True))
     directed = Graph.from_edges(source, target, num_vertices=5001)
     undirected = Graph.from_edges(source, target, directed=False, num_vertices=5001)
-    assert degree_facts(directed)["reciprocal_edges"] == reciprocal_in(edges) > 1000
-    assert degree_facts(directed)["parallel_edges"] == parallel_in(edges, True) > 1000
-    assert degree_facts(undirected)["parallel_edges"] == parallel_in(edges, False) > 1000
+    assert pair_facts(directed)["reciprocal_edges"] == reciprocal_in(edges) > 1000
+    assert pair_facts(directed)["parallel_edges"] == parallel_in(edges, True) > 1000
+    assert pair_facts(undirected)["parallel_edges"] == parallel_in(edges, False) > 1000
     marked, _ = csr.build_rows(source, target, None, 5001, both_directions=True, mark_reversed=True)
     assert pairs.count_mirrored(marked) == mirrored_in(edges) > 700
 

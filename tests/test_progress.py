@@ -112,3 +112,27 @@ def test_a_program_shows_its_supersteps(check: bool) -> None:
     result = ew.run(Far(), ew.generate.path(50), device="cpu", check=check, progress=shown.append)
     assert shown == sorted(shown) and all(0 <= done <= result.supersteps for done in shown)
     assert len(shown) == result.supersteps or not check
+
+
+READ = """
+import sys, time
+import edgewise as ew
+from edgewise import progress
+progress.SECONDS_UNTIL_SHOWN = 0.3
+from edgewise.io import lines
+keep = lines.Scan._keep
+lines.Scan._keep = lambda *given: (time.sleep(1.5), keep(*given))
+print(ew.{call}, progress={progress}).num_edges)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "progress"),
+    [("read('{0}'", True), ("read('{0}'", False), ("build('{0}.edgewise', '{0}'", True)],
+)
+def test_reading_shows_the_bytes_of_the_file(tmp_path, call, progress) -> None:
+    (tmp_path / "g.txt").write_text("0 1\n" * 5)
+    done, text = shown(0, READ.format(call=call.format(tmp_path / "g.txt"), progress=progress))
+    assert done.stdout == "5\n"
+    assert ("reading g.txt: bytes" in text and "0/20" in text) == progress
+    assert progress or text == "END"

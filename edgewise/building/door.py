@@ -11,6 +11,7 @@ from edgewise.building.files import READING_BYTES, Files
 from edgewise.building.pieces import Columns, Edges
 from edgewise.building.scratch import Scratch
 from edgewise.building.sizes import Room
+from edgewise.building.tables import tables_in
 from edgewise.errors import GraphError, OutputError, ParameterError
 from edgewise.graph import Graph
 from edgewise.graph.checks import as_count, check_choice, check_flags
@@ -18,6 +19,7 @@ from edgewise.graph.file import load
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 from edgewise.io.options import ReadOptions
 from edgewise.memory import as_bytes, explaining_memory_errors, free_memory
+from edgewise.progress import Progress
 from edgewise.text import listed, shown
 from edgewise.whole import check_place
 
@@ -40,7 +42,7 @@ def build(
     in_edges: bool = False,
     parallel_edges: ParallelEdges = "keep",
     self_loops: SelfLoops = "keep",
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = None,
     announce: Callable[[str], None] | None = None,
     **reading: Any,
 ) -> Graph:
@@ -52,7 +54,7 @@ def build(
     Args:
         path: of the file; it appears when it is complete. Temporary files lie in the same folder, have no names, and
             are gone when the process ends, however it ends.
-        edges: a text file or a list of them, as `edgewise.read` reads them; or an iterable of pieces:
+        edges: a file of text or of Parquet, or a list of them, as `edgewise.read` reads them; or an iterable of pieces:
             ``(source, target)`` or ``(source, target, weight)``, columns as `Graph.from_edges` takes them, or data
             frames of two or three columns.
         directed: False to give each edge both directions. Default: True, or what the file says.
@@ -62,7 +64,8 @@ def build(
             free. A piece that the caller makes comes on top.
         in_edges: write the in-edges of a directed graph as well.
         parallel_edges, self_loops: as in `Graph.from_edges`.
-        progress: called with the number of bytes of text that have been read.
+        progress: True for a bar on a terminal while a file is read, or a function of the number of bytes of its text
+            that have been read.
         announce: called once with a sentence that says how much disk building takes: of files after their first lines,
             of pieces after the last one, before the next step.
         reading: other options of `edgewise.read`, for files.
@@ -106,7 +109,7 @@ def build(
             progress=progress,
             **reading,
         )
-        source = found = Files(files, form, options, room)
+        source = found = tables_in(files, form, options, room) or Files(files, form, options, room)
         both, arcs, count, base = (
             found.both_directions, found.directed, found.num_vertices, found.base,
         )  # fmt: skip

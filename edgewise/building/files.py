@@ -1,9 +1,7 @@
 """Edges in text files, read a block of lines at a time."""
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +12,12 @@ from edgewise.errors import GraphError, GraphWarning, ParseError, warn
 from edgewise.graph.ids import Ids, named_ids
 from edgewise.io.budget import Budget
 from edgewise.io.door import is_own, plan_file
+from edgewise.io.doubts import FirstEdge
 from edgewise.io.formats import Plan
 from edgewise.io.lines import EdgePieces, LongIdError
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import check_declared
-from edgewise.io.source import TextFile
+from edgewise.io.source import TextFile, as_path
 from edgewise.text import printable
 
 #: Bytes of memory that reading takes: a block of lines, its columns, and what a decompressor holds.
@@ -52,7 +51,7 @@ class Files:
     def __init__(self, paths: Sequence[Any], name: str | None, options: ReadOptions, room: Room) -> None:
         self._room, self._files, self.held_bytes = room, [], 0
         for path in paths:
-            budget = Budget(Path(os.fsdecode(path)), room.limit, room.given)
+            budget = Budget(as_path(path), room.limit, room.given)
             if is_own(budget.path, name):
                 raise ParseError(
                     f"{budget.path} holds a whole graph already; expected text. edgewise.load opens it"
@@ -81,14 +80,14 @@ class Files:
         for number, (file, plan) in enumerate(self._files):
             self._number, self._reading = number, file
             yield from self._edges_of(file, plan)
-            if plan.doubt:
-                warn(printable(plan.doubt), GraphWarning)
+            for doubt in plan.doubts:
+                warn(printable(doubt), GraphWarning)
         if self._weighted is None and self._empty is not None:
             yield self._empty  # with weights of the declared kind
 
     def _edges_of(self, file: TextFile, plan: Plan) -> Iterator[Piece]:
-        self._pieces = EdgePieces(file, plan.layout, plan.options, plan.skip)
-        base, count = np.int64(self.base), 0
+        self._pieces = EdgePieces(file, plan.layout, plan.options.progress, plan.skip)
+        base, count, first_edge = np.int64(self.base), 0, FirstEdge()
         try:
             for source, target, weight in self._pieces:
                 self.held_bytes = _COPIES * self._pieces.bytes_of_names
@@ -99,6 +98,8 @@ class Files:
                     share = self._share_read
                     self._room.left(self.held_bytes + block, "names and a block of lines", share=share)
                 count += len(source)
+                if plan.may_begin_with_sizes and not plan.layout.names:
+                    first_edge.add(source, target, weight)
                 if self.num_vertices is not None and base:
                     source, target = source - base, target - base
                 piece = Piece(source, target, weight)
@@ -113,6 +114,14 @@ class Files:
                 "takes longer ones, and pieces take uint64. For names as ids, give names=True"
             ) from None
         check_declared(file, plan, count)
+        sizes = first_edge.doubt()
+        if sizes:
+            warn(printable(f"{file.path}: {sizes}"), GraphWarning)
+        if self._pieces.has_lone_vertices and self.num_vertices is None and not plan.layout.names:
+            raise ParseError(
+                f"{file.path} has vertices without neighbours, which no edge may name; give num_vertices to keep them, "
+                "or take edgewise.read"
+            )
 
     def _check_weights(self, weighted: bool) -> None:
         """Refuse files of which some have weights. Raises GraphError."""
@@ -139,7 +148,7 @@ class Files:
     @property
     def _share_read(self) -> float:
         """How much of the files was read, from 0 to 1."""
-        sizes = [file.path.stat().st_size for file, _ in self._files]
+        sizes = [file.packed_size for file, _ in self._files]
         done = sum(sizes[: self._number]) + self._reading.share_read * sizes[self._number]
         return done / sum(sizes) if done else 0.0
 

@@ -1,4 +1,4 @@
-"""Reports of the command line on a graph and on a result: facts, the top vertices, a JSON object."""
+"""Reports of the command line on a result and on an installation: facts, the top vertices, a JSON object."""
 
 import importlib.metadata
 import math
@@ -9,22 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.graph import Graph
-from edgewise.graph.csr import Rows, rows_in_pieces
-from edgewise.graph.file import file_facts
-from edgewise.graph.making import Made
-from edgewise.graph.pairs import count_parallel, count_reciprocal
+from edgewise.cli.facts import Facts, graph_facts, graph_line
 from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.store import cache_directory, problem
-from edgewise.memory import Step, held, in_turn
 from edgewise.result import Result
 from edgewise.text import on_one_line
-
-Facts = dict[str, Any]
-#: Arcs that are looked at together.
-_PIECE = 2**20
 
 
 @dataclass(frozen=True)
@@ -58,49 +49,6 @@ class Table:
     def as_objects(self) -> list[Facts]:
         """One object for each row."""
         return [dict(zip(self.names, map(as_json, row), strict=True)) for row in self.rows]
-
-
-def graph_facts(graph: Graph) -> Facts:
-    """The size and kind of a graph, and what its file says of itself if it is one of edgewise's own."""
-    return {
-        "vertices": graph.num_vertices,
-        "edges": graph.num_edges,
-        "directed": graph.directed,
-        "weights": None if graph.weight_dtype is None else str(graph.weight_dtype),
-        **file_facts(graph),
-    }
-
-
-def degree_facts(graph: Graph) -> Facts:
-    """Facts about a graph: degrees, isolated vertices, self-loops, parallel and reciprocal edges, weights, memory."""
-    facts: Facts = {}
-    if graph.num_vertices:
-        for name, degree in (("out_degree", graph.out_degree), ("in_degree", graph.in_degree)):
-            most = int(np.argmax(degree))
-            facts[f"max_{name}"] = int(degree[most])
-            facts[f"max_{name}_vertex"] = graph.ids_of(np.array([most])).tolist()[0]
-        facts["mean_out_degree"] = graph.num_arcs / graph.num_vertices
-        facts["isolated_vertices"] = int(((graph.out_degree == 0) & (graph.in_degree == 0)).sum())
-    facts["self_loops"] = sum(
-        int((source == graph.targets[part]).sum()) for part, source in rows_in_pieces(graph.offsets, _PIECE)
-    )
-    rows = Rows(graph.offsets, graph.targets, None)
-    facts["parallel_edges"] = count_parallel(rows, graph.directed)
-    if graph.directed:
-        facts["reciprocal_edges"] = count_reciprocal(rows, Rows(graph.in_offsets, graph.in_sources, None))
-    if graph.weights is not None and graph.num_arcs:
-        facts["min_weight"], facts["max_weight"] = graph.weights.min().item(), graph.weights.max().item()
-    facts["megabytes"] = graph.nbytes / 1e6
-    return facts
-
-
-def degree_bytes(graph: Graph) -> int:
-    """The bytes that `degree_facts` takes beside the graph, and beside pages of the graph's file."""
-    n, m = graph.num_vertices, graph.num_arcs
-    degrees = graph.making(Made.OUT_DEGREE, Made.IN_DEGREE)
-    in_edges = graph.making(Made.IN_EDGES) if graph.directed else held(0)
-    stamps = 8 * n + 4 * (n + m)
-    return in_turn(degrees, graph.reading_ids(), in_edges, Step(0, max(3 * n, stamps))).most
 
 
 def as_text(value: Any) -> str:
@@ -176,13 +124,6 @@ class RunReport:
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in self.result.summary().items()
         }
-
-
-def graph_line(graph: Graph) -> str:
-    """The size and kind of a graph in words."""
-    kind = "directed" if graph.directed else "undirected"
-    weights = "unweighted" if graph.weight_dtype is None else f"{graph.weight_dtype} weights"
-    return f"{graph.num_vertices:,} vertices, {graph.num_edges:,} edges, {kind}, {weights}"
 
 
 def in_units(rate: float) -> str:

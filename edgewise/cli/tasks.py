@@ -21,15 +21,12 @@ import numpy as np
 import edgewise
 from edgewise import generate
 from edgewise.errors import GraphError, MemoryLimitError, ProgramError
-from edgewise.execution import check_limit, limited
+from edgewise.execution import check_limit
 from edgewise.graph import Graph, VertexId
-from edgewise.io import write
-from edgewise.io.write import writing
 from edgewise.kernels.door import cuda_problem
 from edgewise.memory import Step
 from edgewise.program.declare import VERTEX, Parameter, Program, is_required
 from edgewise.program_result import ProgramResult
-from edgewise.progress import progress_bar
 from edgewise.result import Result
 from edgewise.text import shown, written
 
@@ -333,17 +330,3 @@ def left_by_ids(graph: Graph, name: str, limit: int | None, device: str) -> int 
         check_limit(f"{name}: reading the ids of vertices", limit, reading.most)
         _ = graph.vertices
     return limit - reading.kept
-
-
-def write_graph(graph: Graph, output: Path, in_edges: bool = False, limit: int | None = None) -> None:
-    """Write a graph in the format of the suffix, and show progress.
-
-    Raises:
-        OutputError: see `edgewise.io.write`.
-        MemoryLimitError: it takes more than `limit` bytes beside the graph.
-    """
-    with (
-        limited(f"writing {output.name}", graph, limit, lambda: writing(graph, output, in_edges)),
-        progress_bar(f"writing {output.name}: arcs", graph.num_arcs) as progress,
-    ):
-        write(graph, output, progress, in_edges=in_edges)

@@ -1,6 +1,6 @@
 """Columns of edges that were found elsewhere, and which columns of a table they are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from edgewise.convert.usual_names import WEIGHT, is_weight, usual_ends
@@ -42,7 +42,7 @@ def choose_columns(
         names: of all columns.
         source, target: names, or None for the only columns of usual names.
         weight: a name; None for no weights. "weight" need not be there.
-        attributes: a sequence of names, True for all other columns, or None.
+        attributes: names, True for all other columns, or None.
 
     Raises:
         GraphError: columns that are not there, that are there twice, or that have two parts.
@@ -80,7 +80,7 @@ def names_of(where: str, attributes: Any) -> list[Any]:
     """The names of attributes that a caller gives. Raises GraphError."""
     if attributes is None or attributes is False:
         return []
-    if isinstance(attributes, str) or not isinstance(attributes, Sequence):
+    if isinstance(attributes, str | bytes | Mapping) or not isinstance(attributes, Iterable):
         raise GraphError(
             f"{where}: edge_attributes is {shown(attributes)}; expected a list of names, or True for all"
         )

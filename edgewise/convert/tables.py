@@ -154,7 +154,16 @@ def polars_of(columns: dict[str, np.ndarray]) -> Any:
         import polars
     except ImportError:
         raise missing("polars") from None
-    return _made("polars", polars.DataFrame, columns)
+    return polars.DataFrame({name: for_polars(values) for name, values in columns.items()})
+
+
+def for_polars(values: np.ndarray) -> Any:
+    """A column for a DataFrame of polars: of objects if they are of several kinds, where polars would take that of the
+    first."""
+    import polars
+
+    mixed = values.dtype == object and len(set(map(type, values.tolist())) - {type(None)}) > 1
+    return polars.Series(values.tolist(), dtype=polars.Object) if mixed else values
 
 
 def arrow_of(columns: dict[str, np.ndarray]) -> Any:
@@ -164,23 +173,13 @@ def arrow_of(columns: dict[str, np.ndarray]) -> Any:
     except ImportError:
         raise missing("pyarrow") from None
 
-    def table(columns: dict[str, np.ndarray]) -> Any:
-        made = pyarrow.table(columns)
-        if any(map(pyarrow.types.is_list, made.schema.types)):
-            raise TypeError("tuples would become lists")
-        return made
-
-    return _made("pyarrow", table, columns)
-
-
-def _made(library: str, make: Callable[[Any], Any], columns: dict[str, np.ndarray]) -> Any:
-    """A table, if the library has a type for the ids: those may be any objects."""
     try:
-        return make(columns)
-    except Exception as error:  # whatever the library finds wrong with objects
-        if all(values.dtype != object for values in columns.values()):
-            raise
+        table = pyarrow.table(columns)
+    except (pyarrow.ArrowException, OverflowError, TypeError):
+        table = None
+    if table is None or any(map(pyarrow.types.is_list, table.schema.types)):  # tuples
         kinds = sorted({type(each).__name__ for each in columns["source"].tolist()})
         raise GraphError(
-            f"{library} has no column of these ids, of type {', '.join(kinds)}: {error}; use to_pandas()"
-        ) from None
+            f"Arrow has no type for these ids ({', '.join(kinds)}); use to_pandas() or to_polars()"
+        )
+    return table

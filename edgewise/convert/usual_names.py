@@ -1,7 +1,16 @@
 """What columns of edges are usually called."""
 
+import re
+
 #: Usual names of the columns of sources, of targets and of weights.
 SOURCES, TARGETS = {"source", "src", "from", "u", "node1"}, {"target", "dst", "to", "v", "node2"}
+#: Others, less usual, without the marks between their words.
+_LATER_SOURCES = {
+    "fromnodeid", "fromnode", "fromid", "sourceid", "srcid", "sourcenode", "id1", "vertex1", "nodeid1",
+}  # fmt: skip
+_LATER_TARGETS = {
+    "tonodeid", "tonode", "toid", "targetid", "dstid", "targetnode", "id2", "vertex2", "nodeid2",
+}  # fmt: skip
 WEIGHT = "weight"
 _WEIGHTS = {WEIGHT, "weights", "w", "cost", "length", "distance", "dist", "capacity", "value"}
 #: Names of columns that have no weights; numbers of rows often have none at all.
@@ -28,8 +37,11 @@ def is_no_weight(name: str) -> bool:
 
 
 def usual_ends(names: list[str]) -> tuple[int, int] | None:
-    """The columns of sources and targets, if exactly one has a usual name of each."""
-    places = [
-        [place for place, name in enumerate(names) if name.lower() in usual] for usual in (SOURCES, TARGETS)
-    ]
-    return (places[0][0], places[1][0]) if list(map(len, places)) == [1, 1] else None
+    """The columns of sources and targets, if exactly one has a usual name of each; else one of the less usual names."""
+    plain = [name.lower() for name in names]
+    later = [re.sub("[-_ ]", "", name) for name in plain]
+    for found, usual in ((plain, (SOURCES, TARGETS)), (later, (_LATER_SOURCES, _LATER_TARGETS))):
+        source, target = ([k for k, name in enumerate(found) if name in ends] for ends in usual)
+        if len(source) == len(target) == 1:
+            return source[0], target[0]
+    return None

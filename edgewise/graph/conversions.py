@@ -202,12 +202,7 @@ class Conversions(Adjacency):
         return tables.pandas_of(self.edge_columns())
 
     def to_polars(self) -> Any:
-        """The edges as a polars DataFrame of `edge_columns`.
-
-        Raises:
-            GraphError: ids for which polars has no type.
-            MissingDependencyError: polars is not installed.
-        """
+        """The edges as a polars DataFrame of `edge_columns`. Raises MissingDependencyError without polars."""
         return tables.polars_of(self.edge_columns())
 
     def to_arrow(self) -> Any:

@@ -3,11 +3,14 @@
 import os
 from typing import Any
 
+import numpy as np
+
 from edgewise.errors import ParseError
-from edgewise.graph.file_format import INTEGER_IDS, LONG_IDS, RANGE_IDS, STRING_IDS, VERSION
+from edgewise.graph.file_format import INTEGER_IDS, LONG_IDS, NAMES, RANGE_IDS, STRING_IDS, VERSION
 from edgewise.graph.file_map import GraphFile
 from edgewise.graph.file_rows import FileRows, ids_in
 from edgewise.graph.graph import Graph
+from edgewise.text import listed, shown
 
 #: The usual suffix of such files.
 SUFFIX = ".edgewise"
@@ -55,14 +58,30 @@ def load(path: str | os.PathLike[str]) -> Graph:
 
 
 def file_facts(graph: Graph) -> dict[str, Any]:
-    """What the file of a graph says of itself, by name; nothing for a graph that is in no file. No array is read."""
+    """What the file of a graph says of itself, by name; nothing for a graph that is in no file. No array is read but
+    that of the names of edge attributes."""
     rows = graph._rows
     if not isinstance(rows, FileRows):
         return {}
     header = rows.file.header
-    return {
+    facts = {
         "format": f"edgewise {VERSION}",
         "file_bytes": header.file_bytes,
         "ids": _IDS[header.ids],
-        "arrays": ", ".join(f"{name} {array.dtype}" for name, array in header.arrays.items()),
+        "arrays": ", ".join(
+            f"{name} {array.dtype}"
+            for name, array in header.arrays.items()
+            if name != NAMES and name not in header.attributes
+        ),
     }
+    if header.attributes:
+        facts["edge_attributes"] = listed(
+            f"{shown(name)} {_dtype(header.arrays[array].dtype)}"
+            for name, array in zip(graph.edge_attributes, header.attributes, strict=True)
+        )
+    return facts
+
+
+def _dtype(stored: np.dtype) -> np.dtype:
+    """The dtype of an attribute that a file has as this one."""
+    return np.dtype(np.bool_) if stored == np.uint8 else stored

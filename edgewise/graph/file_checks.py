@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.graph.csr import row_of
+from edgewise.graph.csr import Rows, row_of
 from edgewise.graph.file_format import BLOCK, BLOCK_WORDS
-from edgewise.graph.file_sums import GOLDEN, sum_of
+from edgewise.graph.file_sums import GOLDEN, add_to_blocks, sum_of
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.launch import launch, sealed
 from edgewise.kernels.cpu.mapped import bring
@@ -260,6 +260,15 @@ def walk_arcs(
     arrays = (words, sums, length, offsets, ends, bits, exponent, which, wrong, prints, loops)
     launch(_walk, *arrays, work=_ARC_TIME * len(targets))
     return Walked(wrong, int(prints.sum(dtype=np.uint64)), int(loops.sum()))
+
+
+def walk_rows(rows: Rows, which: int) -> Walked:
+    """`walk_arcs` for rows in memory, which have no checksums: they get those that they have now."""
+    column = rows.targets if rows.weights is None else rows.weights
+    words = column.view(np.uint8)[: column.nbytes // 8 * 8].view(np.uint64)
+    sums = np.zeros(-(-column.nbytes // BLOCK), np.uint64)
+    add_to_blocks(sums, 0, words)
+    return walk_arcs(sealed(words), sums, sealed(rows.offsets), sealed(rows.targets), rows.weights, which)
 
 
 def exponent_of(dtype: np.dtype) -> int:

@@ -10,20 +10,27 @@ successors for each vertex 0..n-1.
 
 import re
 from dataclasses import replace
+from itertools import islice
 
-from edgewise.errors import ParseError
+from edgewise.errors import OutputError, ParseError
+from edgewise.graph import Graph
+from edgewise.io.doubts import LOOKED_AT
+from edgewise.io.foreign import refuse_foreign
 from edgewise.io.formats import Format, Plan
 from edgewise.io.options import ReadOptions
 from edgewise.io.rows import RowLayout
 from edgewise.io.sized import Sizes, plan_sized, plan_undirected, sizes_of
 from edgewise.io.source import TextFile
 from edgewise.io.table import is_data
+from edgewise.io.writing import RowWriter, check_has_no_weights, check_whole_weights
 from edgewise.text import shortened
 
 _COMMENTS = "%"
 _SIZES = "'VERTICES EDGES', 'VERTICES EDGES FMT' or 'VERTICES EDGES FMT NCON'"
 #: The digits of fmt, each 0 or 1: vertices have sizes; weights; edges have weights.
 _FMT = re.compile("[01]{1,3}")
+#: The columns of an edge list with weights.
+_MOST_COLUMNS = 3
 #: More weights of a vertex than any file has.
 _MOST_WEIGHTS = 10_000
 
@@ -40,6 +47,7 @@ def _plan_metis(file: TextFile, options: ReadOptions) -> Plan:
         keeps_weights=weighted and options.weighted is not False,
         once=True,
         comments=_COMMENTS,
+        hint=_hint(file),
     )
     return plan_undirected(file, layout, sizes, options)
 
@@ -51,6 +59,8 @@ def _read_header(file: TextFile) -> tuple[Sizes, int, int, bool]:
             continue
         words = line.split(maxsplit=4)
         fmt = words[2] if len(words) > 2 else "0"
+        if not words[0].isdecimal():
+            refuse_foreign(file)
         if not 2 <= len(words) <= 4 or not _FMT.fullmatch(fmt):
             raise ParseError(
                 f"{file.path}:{number}: got {shortened(line)!r}; expected {_SIZES}. For other files of this name, give "
@@ -65,6 +75,15 @@ def _read_header(file: TextFile) -> tuple[Sizes, int, int, bool]:
             )
         return Sizes(number, vertices, edges), int(sized), count * weighs, weighted
     raise ParseError(f"{file.path} has no line {_SIZES}")
+
+
+def _hint(file: TextFile) -> str:
+    """What to say of a file whose rows are wrong, if its first lines look like edges."""
+    data = (line for line in file.lines() if is_data(line, _COMMENTS))
+    lengths = {len(line.split(maxsplit=_MOST_COLUMNS)) for line in islice(data, LOOKED_AT)}
+    if len(lengths) != 1 or not lengths <= {2, 3}:
+        return ""
+    return ". Its first lines have as many numbers each, as edges have: format='edgelist' reads them so"
 
 
 def _plan_adjacency(file: TextFile, options: ReadOptions) -> Plan:
@@ -101,3 +120,31 @@ ADJACENCY = Format(
     plan=_plan_adjacency,
     options=frozenset({"weighted"}),
 )
+
+
+def _metis_sizes(graph: Graph) -> str:
+    return f"{graph.num_vertices} {graph.num_edges}{' 001' if graph.weighted else ''}\n"
+
+
+def _check_metis(graph: Graph) -> None:
+    if graph.directed:
+        raise OutputError(
+            "the graph is directed, and those of METIS are not; write graph.to_undirected(), or use .gr or .mtx"
+        )
+    check_whole_weights(graph)
+    if graph.weights is not None and graph.weights.min(initial=1) < 1:
+        raise OutputError(
+            f"a weight is {graph.weights.min()}, and those of METIS are positive; use .txt, .csv or .mtx"
+        )
+
+
+def _number_of_vertices(graph: Graph) -> str:
+    return f"{graph.num_vertices}\n"
+
+
+def _check_adjacency(graph: Graph) -> None:
+    check_has_no_weights(graph, ".txt, .csv or .mtx")
+
+
+METIS_WRITER = RowWriter(_metis_sizes, _check_metis, base=1, parallel=False, loops=False)
+WRITER = RowWriter(_number_of_vertices, _check_adjacency, base=0, parallel=False)

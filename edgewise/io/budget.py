@@ -29,11 +29,13 @@ class Budget:
         path: the file, for messages.
         limit: bytes, or None where the machine does not tell what is free.
         given: whether the caller set the limit; else it is the memory that was free.
+        weighted: whether the file may have weights that could be left out.
     """
 
     path: Path
     limit: int | None
     given: bool
+    weighted: bool = True
 
     @classmethod
     def of(cls, path: Path, memory_limit: int | None) -> "Budget":
@@ -52,10 +54,14 @@ class Budget:
         Raises:
             MemoryLimitError: with what is needed and what may be taken.
         """
-        if self.limit is not None and needed > self.limit:
+        if not self.has_room(needed):
             about = max(needed, whole())
             for_all = f", and about {about:,} for the whole file" if about > needed else ""
             raise self.refusal("reading", f"at least {needed:,} bytes of memory{for_all}")
+
+    def has_room(self, needed: int) -> bool:
+        """Whether this many bytes are within the limit."""
+        return self.limit is None or needed <= self.limit
 
     def refusal(self, doing: str, needed: str) -> MemoryLimitError:
         """The error for work on the file that needs more than the limit."""
@@ -65,10 +71,9 @@ class Budget:
     @property
     def _advice(self) -> str:
         more = "Raise memory_limit" if self.given else "Free some, or take a larger machine"
-        return (
-            f"{more}; without weights (weighted=False) a graph is smaller. If the file promises more than it "
-            "holds, mend it"
-        )
+        if self.weighted:
+            more += "; without weights (weighted=False) a graph is smaller"
+        return f"{more}. If the file promises more than it holds, mend it"
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:

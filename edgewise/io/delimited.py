@@ -5,12 +5,15 @@ Fields may stand in quotes; a quoted field does not go over a line break.
 
 from itertools import islice
 
+from edgewise.graph import Graph
+from edgewise.io.edge_data import ends_of
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.fields import has_decimal_comma
 from edgewise.io.formats import Format, Plan
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
 from edgewise.io.table import COMMENTS, is_data, plan_table, split_line
+from edgewise.io.writing import LineWriter
 
 _DELIMITERS = "\t,;|"
 
@@ -23,7 +26,7 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
 def _delimiter(file: TextFile, comments: str | None = None) -> str | None:
     """The delimiter in the first line of data; None for spaces. A comma may be the point of a number between others."""
     marks = COMMENTS if comments is None else comments
-    first = next((line for line in file.lines() if is_data(line, marks)), "")
+    first = ends_of(next((line for line in file.lines() if is_data(line, marks)), ""))
     found = next((mark for mark in _DELIMITERS if mark in first), None)
     if found == "," and ";" in first:
         fields = list(islice(split_line(first, ";"), 3))
@@ -39,3 +42,10 @@ DELIMITED = Format(
     plan=_plan,
     options=EDGE_LIST.options,
 )
+
+
+def _header(graph: Graph) -> str:
+    return "source,target,weight\n" if graph.weighted else "source,target\n"
+
+
+WRITER = LineWriter(",", _header, marks=",")

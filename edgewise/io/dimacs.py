@@ -6,12 +6,14 @@ the problem, then "u v" for each edge (https://pacechallenge.org/2017/treewidth)
 """
 
 from edgewise.errors import ParseError
+from edgewise.graph import Graph
 from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import Sizes, plan_sized, plan_undirected, sizes_of
 from edgewise.io.source import TextFile
 from edgewise.io.table import is_data
+from edgewise.io.writing import LineWriter, check_whole_weights
 from edgewise.text import shortened
 
 _COMMENTS = "c"
@@ -28,11 +30,12 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
     problem, sizes = _read_problem(file)
     if problem == _PATHS:
         weight = None if options.weighted is False else _WEIGHT_COLUMN
-        layout = LineLayout(1, 2, weight, num_columns=4, comments=_COMMENTS, mark=_ARC)
+        form = "a SOURCE TARGET WEIGHT"
+        layout = LineLayout(1, 2, weight, num_columns=4, comments=_COMMENTS, mark=_ARC, form=form)
         return plan_sized(file, layout, sizes, options)
     if options.weighted:
         raise ParseError(f"{file.path} is a graph of PACE; it has no weights to read with weighted=True")
-    layout = LineLayout(num_columns=2, comments=_COMMENTS)
+    layout = LineLayout(num_columns=2, comments=_COMMENTS, form="SOURCE TARGET")
     return plan_undirected(file, layout, sizes, options)
 
 
@@ -75,4 +78,13 @@ DIMACS = Format(
     looks_like=_looks_like,
     plan=_plan,
     options=frozenset({"weighted"}),
+)
+
+
+def _sizes(graph: Graph) -> str:
+    return f"p sp {graph.num_vertices} {graph.num_arcs}\n"
+
+
+WRITER = LineWriter(
+    " ", _sizes, check_whole_weights, numbered=True, prefix="a ", arcs=True, unit_weights=True
 )

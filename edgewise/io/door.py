@@ -1,7 +1,7 @@
 """`read`: the one door to all formats. A format is recognised by its name, its suffix or its content."""
 
 import os
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +11,27 @@ from edgewise.graph.file import SUFFIX
 from edgewise.graph.file_format import MAGIC
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 from edgewise.io.adjacency import ADJACENCY, METIS
+from edgewise.io.adjlist import ADJLIST
 from edgewise.io.budget import Budget
 from edgewise.io.delimited import DELIMITED
 from edgewise.io.dimacs import DIMACS
 from edgewise.io.edgelist import EDGE_LIST
 from edgewise.io.foreign import refuse_foreign
-from edgewise.io.formats import Format, Plan
+from edgewise.io.formats import Format, GraphFormat, Plan
+from edgewise.io.konect import KONECT
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.reading import read_planned
-from edgewise.io.source import TextFile
+from edgewise.io.source import TextFile, as_path
 from edgewise.io.tntp import TNTP
 from edgewise.memory import as_bytes
+from edgewise.progress import Progress, showing
 from edgewise.text import printable, shown
 
 #: The formats that are recognised most surely come first.
-FORMATS = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY, DELIMITED, EDGE_LIST)
+FORMATS = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY, ADJLIST, KONECT, DELIMITED, EDGE_LIST)
 #: Those whose suffixes, or first lines, cannot be mistaken.
-_SURE = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY)
+_SURE = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY, ADJLIST, KONECT)
 #: The name of the format that `edgewise.load` reads.
 _OWN = "edgewise"
 _FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress", "memory_limit"})
@@ -50,59 +53,71 @@ def read(
     num_vertices: int | None = None,
     parallel_edges: ParallelEdges = "keep",
     self_loops: SelfLoops = "keep",
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = None,
     memory_limit: float | str | None = None,
 ) -> Graph:
-    """Read a graph from a text file, plain or compressed with gzip, bzip2 or xz (zstd from Python 3.14 on), or from a
-    file of edgewise's own, which `edgewise.load` opens at once.
+    """Read a graph from a text file, plain or compressed with gzip, bzip2, xz or zstd (before Python 3.14 with the
+    extra ``edgewise[zstd]``), from Parquet, sparse matrices (.npz), GAP's serialized graphs or GraphML, or from a file
+    of edgewise's own, which `edgewise.load` opens at once.
 
-    Integer weights make an int64 graph, others a float64 one. Integer ids are ordered by value and may have
-    any number of digits; names are numbered by first appearance. O(bytes).
+    Integer weights of a text make an int64 graph, others a float64 one; those of binary files keep their dtypes.
+    Integer ids are ordered by value and may have any number of digits; names are numbered by first appearance.
+    O(bytes).
 
     Args:
-        path: the file.
-        format: "edgelist" (SNAP), "csv" (also TSV), "matrix-market", "dimacs" (.gr, of PACE, too), "tntp" (weights are
-            its column "length" unless `weight_column` names another), "metis" (.graph, .metis), "adjacency"
-            (.graph-txt: the number of vertices, then a line of successors for each from 0 on, as WebGraph writes it) or
-            "edgewise"; None to tell by suffix or content. Files that look like GML, GraphML, GEXF, Pajek, JSON or DOT
-            are then refused.
-        directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file
-            and a graph of PACE or METIS are undirected. Where the file has "u v" and "v u", each line becomes an edge
-            of its own, with a warning; see `parallel_edges`.
+        path: the file; "-" for standard input. The bytes of a pipe, as they come, are kept in memory while it is read.
+        format: "edgelist" (SNAP; .el and .wel of GAP; of NetworkX with attributes in braces), "csv" (also TSV),
+            "matrix-market", "dimacs" (.gr, of PACE, too), "tntp" (weights are its column "length" unless
+            `weight_column` names another), "metis" (.graph, .metis), "adjacency" (.graph-txt: the number of vertices,
+            then a line of successors for each from 0 on, as WebGraph writes it), "adjlist" (of NetworkX: lines of a
+            vertex and its neighbours), "konect" (out.*: "% sym weighted" above the edges), "parquet" (with the
+            extra ``edgewise[parquet]``), "npz" (`scipy.sparse.save_npz`, or the array ``edge_index``), "gap" (.sg,
+            .wsg), "graphml" or "edgewise"; None to tell by suffix or content. Files that look like GML, GEXF, Pajek,
+            JSON or DOT are then refused. `docs/files.md` says what each format takes.
+        directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file, a graph
+            of PACE or METIS, one of KONECT that says "sym", and one of GAP or GraphML that says so are undirected; a
+            sparse matrix has to be symmetric for it, unless `parallel_edges` joins entries. Where the file has "u v"
+            and "v u", each line becomes an edge of its own, with a warning; see `parallel_edges`.
         weighted: False to leave weights out, True to demand them. Default: where a column is called "weight", or
             where there are three columns and the remaining one has a number on the first line of data. A header may
             call it "cost", "length", "distance", "capacity" or "value"; another name leads to a warning, and columns
             whose names say otherwise, such as "id", "year" or "type", are left out. A missing value ("NA", "-", ...)
-            or a decimal comma on that line is refused, and so is a word above a number.
+            or a decimal comma on that line is refused, and so is a word above a number. Of attributes in braces,
+            "weight" is the weight; each edge has it, or none. A .wel file has weights.
         columns: those of sources and targets, by number from 0 or by the name in the header. Default: those that the
-            header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2";
-            else the first two.
-        weight_column: the column of weights, by number or name.
+            header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2",
+            or else such as "FromNodeId" and "ToNodeId", "id_1" and "id_2"; else the first two.
+        weight_column: the column of weights, by number or name; or the name of an attribute in braces or in GraphML.
         delimiter: between columns. Default: spaces and tabs in edge lists; in CSV files whichever of tab,
             comma, semicolon, bar the first line has, else spaces.
-        header: whether the first line names the columns. Default: False for edge lists, which are refused if the line
-            has such usual names above integers; CSV files have a header if the line has usual names such as "source"
-            and "target", or words above integers. A file with "# Ids: ..." has none.
+        header: whether the first line names the columns. Default: True if `columns` or `weight_column` has names; else
+            False for edge lists, which are refused if the line has such usual names above integers; CSV files have a
+            header if the line has usual names such as "source" and "target", or words above integers. A file with
+            "# Ids: ..." has none.
         comments: characters that start a line to be skipped, by default "#%".
         names: whether ids are names. Default: as a comment "# Ids: names" or "# Ids: integers" says, which
-            `edgewise.io.write` puts into edge lists; else if the first edge has an id that is no integer.
+            `edgewise.write` puts into edge lists; else if the first edge has an id that is no integer.
         index_base: the smallest id that `num_vertices` allows, 0 by default.
         num_vertices: keeps vertices without edges: the ids are then ``index_base .. index_base +
             num_vertices - 1``. Not with names.
         parallel_edges, self_loops: as in `Graph.from_edges`: ``parallel_edges="first"`` reads a file that
             lists each undirected edge in both directions.
-        progress: called with the number of bytes of text that have been read.
+        progress: True for a bar on a terminal, or a function of the number of bytes of text, or of arrays, that have
+            been read.
         memory_limit: bytes that reading may take, the graph included. Default: the memory that is free.
 
     Warns:
         GraphWarning: an undirected graph that keeps parallel edges, from a file that lists edges in both
             directions: degrees count them twice. A column of numbers that was taken as weights, or left out, by
-            its name.
+            its name. Where `weighted` and `weight_column` are not given: columns, or attributes, that were left out,
+            and weights that look like times. Where `header` is not given: a first line that has the numbers of
+            vertices and edges of the rest, or words above integers.
 
     Raises:
         ParseError: a missing, empty, truncated or binary file, or a line that cannot be read; with its number.
         GraphError: edges that make no graph with these options.
         MemoryLimitError: a graph, a number of vertices or a line that needs more memory than allowed.
+        MissingDependencyError: a file compressed with zstd, or Parquet, and no module that reads it.
     """
     if not isinstance(path, str | os.PathLike):
         raise ParseError(f"path is {shown(path)}; expected the name of a file")
@@ -110,13 +125,20 @@ def read(
         directed, weighted, columns, weight_column, delimiter, header, comments, names, index_base,
         num_vertices, parallel_edges, self_loops, progress, memory_limit,
     )  # fmt: skip
-    if is_own(Path(os.fsdecode(path)), format):
+    place = as_path(path)
+    if is_own(place, format):
         return _load(path, options)
-    budget = Budget.of(Path(os.fsdecode(path)), as_bytes("memory_limit", memory_limit))
+    budget = Budget.of(place, as_bytes("memory_limit", memory_limit))
+    known = graph_format(place, format)
     with budget.kept():
-        graph, mirrored = read_planned(*plan_file(budget, format, options))
+        if known is None:
+            graph, mirrored = read_planned(*plan_file(budget, format, options))
+        else:
+            check_options(budget.path, known, options)
+            with showing(progress, f"reading {place.name}: bytes") as report:
+                graph, mirrored = known.read(budget, options, report)
     if mirrored:
-        warn(_listed_twice(path, mirrored, options), GraphWarning)
+        warn(_listed_twice(place, mirrored, options), GraphWarning)
     return graph
 
 
@@ -149,10 +171,32 @@ def plan_file(budget: Budget, name: Any, options: ReadOptions) -> tuple[TextFile
     """Find the format of a file, and how to read it."""
     file = TextFile(budget.path, budget)
     chosen = _by_name(name) if name is not None else _by_looks(file)
+    check_options(file.path, chosen, options)
+    plan = chosen.plan(file, options)
+    read_from = plan.seen or file
+    read_from.budget = replace(budget, weighted=plan.layout.has_weights)
+    return read_from, plan
+
+
+def graph_format(path: Path, name: Any = None) -> GraphFormat | None:
+    """The format of a file that is not one of lines of edges, by the name of the format, the suffix or the content."""
+    # Not loaded with edgewise, but with the first file.
+    from edgewise.io.graph_formats import by_looks, by_name
+
+    return by_looks(path) if name is None else by_name(name)
+
+
+def is_whole(path: Path) -> bool:
+    """Whether a file holds a whole graph, which `edgewise.build` does not take."""
+    known = graph_format(path)
+    return is_own(path) or (known is not None and known.table is None)
+
+
+def check_options(path: Path, chosen: Format | GraphFormat, options: ReadOptions) -> None:
+    """Refuse options that a format does not have."""
     useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
     if useless:
-        raise ParseError(f"{file.path} is read as {chosen.name}, which has no option {', '.join(useless)}")
-    return file, chosen.plan(file, options)
+        raise ParseError(f"{path} is read as {chosen.name}, which has no option {', '.join(useless)}")
 
 
 def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOptions) -> str:
@@ -169,8 +213,10 @@ def _by_name(name: Any) -> Format:
     for known in FORMATS:
         if isinstance(name, str) and known.name == name:
             return known
+    from edgewise.io.graph_formats import names
+
     raise ParseError(
-        f"format is {shown(name)}; expected {', '.join(known.name for known in FORMATS)}, {_OWN}"
+        f"format is {shown(name)}; expected {', '.join([*(known.name for known in FORMATS), *names(), _OWN])}"
     )
 
 

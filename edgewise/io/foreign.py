@@ -9,7 +9,6 @@ from edgewise.io.table import DECLARED_IDS
 #: Suffixes of file names, the formats that have them, and a package that reads these.
 _SUFFIXES = {
     ".gml": ("GML", "networkx"),
-    ".graphml": ("GraphML", "networkx"),
     ".gexf": ("GEXF", "networkx"),
     ".xml": ("XML", "networkx"),
     ".net": ("Pajek", "networkx"),
@@ -18,9 +17,11 @@ _SUFFIXES = {
     ".gv": ("DOT", "networkx"),
     ".col": ("a DIMACS problem other than shortest paths", "igraph"),
 }
+#: Stands for GraphML, which is read, but not from a compressed file of another name or a pipe unless it is named.
+_GRAPHML = ".graphml"
 #: First lines that can hardly be edges, with a suffix of their format.
 _FIRST_LINES = (
-    (r"<graphml\b", ".graphml"),
+    (r"(<\?xml[^>]*\?>\s*)?<graphml\b", _GRAPHML),
     (r"<gexf\b", ".gexf"),
     (r"<\?xml\b", ".xml"),
     (r"graph\s*\[(?!\S)", ".gml"),
@@ -40,9 +41,15 @@ def refuse_foreign(file: TextFile) -> None:
     Raises:
         ParseError: it is.
     """
-    suffix, sign = file.suffix, "suffix"
+    suffix, shown_by_line = file.suffix, _suffix_of(file.head.decode(errors="replace"))
+    if shown_by_line == _GRAPHML:
+        raise ParseError(
+            f'{file.path} looks like GraphML (by its first line); give format="graphml" to read it so, or '
+            'format="edgelist" to read it as an edge list'
+        )
+    sign = "suffix"
     if suffix not in _SUFFIXES:
-        suffix, sign = _suffix_of(file.head.decode(errors="replace")), "first line"
+        suffix, sign = shown_by_line, "first line"
     if suffix:
         name, package = _SUFFIXES[suffix]
         raise ParseError(

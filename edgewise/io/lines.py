@@ -1,20 +1,27 @@
 """Edges from lines of text: a driver of the compiled scan, which explains in the user's terms why it stopped."""
 
 import contextlib
-from collections.abc import Iterator
+import string
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from edgewise.errors import ParseError
 from edgewise.io import tokens
+from edgewise.io.ahead import scanned_ahead
 from edgewise.io.budget import LONG_INTEGER_BYTES, NAME_BYTES, bytes_of_graph
 from edgewise.io.options import ReadOptions
-from edgewise.io.source import TextFile
+from edgewise.io.source import Block, TextFile
+from edgewise.memory import give_back
+from edgewise.progress import Progress
 from edgewise.text import shortened
 
+#: Sources, targets, and weights or None.
+Columns = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 _LIMITS = np.iinfo(np.int64)
 #: Bytes of memory for each byte of text while it is read.
 _SCAN_BYTES = 8
@@ -38,6 +45,8 @@ class LineLayout:
         ids: the smallest and the largest id allowed, or None.
         whole_weights: whether weights are integers, as far as is known; one fraction makes all of them floats.
         fractions: whether weights may have a fraction.
+        form: what each line has, where the format says so and not the first line.
+        hint: what to say of a line that has another number of columns.
         mark: the character of ASCII that each line has in its first column, or None.
     """
 
@@ -52,7 +61,14 @@ class LineLayout:
     ids: tuple[int, int] | None = None
     whole_weights: bool = True
     fractions: bool = True
+    form: str | None = None
+    hint: str = ""
     mark: str | None = None
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether weights are read."""
+        return self.weight is not None
 
     def scan(self, file: TextFile) -> "Scan":
         """A scan of a file of such lines."""
@@ -64,8 +80,10 @@ class LineLayout:
         weight = -1 if self.weight is None else self.weight
         lowest, highest = self.ids or (_LIMITS.min, _LIMITS.max)
         columns = (self.source, self.target, weight, self.num_columns)
+        ordered = columns in ((0, 1, -1, 2), (0, 1, 2, 3))
+        plain = ordered and not set(string.digits) & {*self.comments, self.delimiter}
         mark = tokens.NO_MARK if self.mark is None else ord(self.mark)
-        return np.array([delimiter, *columns, lowest, highest, self.only_digits, mark], np.int64)
+        return np.array([delimiter, *columns, lowest, highest, self.only_digits, plain, mark], np.int64)
 
 
 def first_bytes(comments: str) -> np.ndarray:
@@ -82,18 +100,28 @@ class Layout(Protocol):
     def names(self) -> bool:
         """Whether ids are names."""
 
+    @property
+    def has_weights(self) -> bool:
+        """Whether weights are read."""
+
     def scan(self, file: TextFile) -> "Scan":
         """A scan of a file."""
 
 
 @dataclass
 class Edges:
-    """Columns of edges: ids as integers, or as indices into `names`."""
+    """Columns of edges: ids as integers, or as indices into `names`; and vertices, all of which edges need not name."""
 
     source: np.ndarray
     target: np.ndarray
     weight: np.ndarray | None
     names: list[str] | None = None
+    vertices: np.ndarray | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.source.nbytes + self.target.nbytes + (0 if self.weight is None else self.weight.nbytes)
 
 
 class LongIdError(Exception):
@@ -115,12 +143,23 @@ def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int =
         MemoryLimitError: the graph of these edges does not fit.
     """
     scan = layout.scan(file)
-    for text, done in scan.texts(skip, options):
-        needed = scan.bytes_of_graph(options) + _SCAN_BYTES * len(text)
-        file.budget.check(needed, partial(scan.bytes_of_whole, options, text, done))
-        scan.read(text)
+
+    def bytes_beside(text: int) -> int:
+        return scan.bytes_of_graph(options) + _SCAN_BYTES * text
+
+    in_time = scan.ahead(skip, lambda text: file.budget.has_room(bytes_beside(text)))
+    with file.showing(options.progress) as report, in_time as blocks:
+        for block, trial in blocks:
+            file.budget.check(bytes_beside(len(block.text)), partial(scan.bytes_of_whole, options, block))
+            if trial is None or not scan.adopt(trial):
+                scan.read(block.text)
+            if report is not None:
+                report(block.after)
+    scan.finish()
     file.budget.check(scan.bytes_of_graph(options))
-    return scan.edges()
+    edges = scan.edges()
+    give_back(edges.nbytes)  # what its parts took, which several threads have made
+    return edges
 
 
 class EdgePieces:
@@ -131,25 +170,34 @@ class EdgePieces:
         bytes_of_block: what reading the last block has taken.
     """
 
-    def __init__(self, file: TextFile, layout: Layout, options: ReadOptions, skip: int = 0) -> None:
-        self._scan, self._options, self._skip = layout.scan(file), options, skip
+    def __init__(self, file: TextFile, layout: Layout, progress: Progress, skip: int = 0) -> None:
+        self._scan, self._showing, self._skip = layout.scan(file), file.showing(progress), skip
         self.bytes_of_names = self.bytes_of_block = 0
 
-    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    def __iter__(self) -> Iterator[Columns]:
         """Read the file once: sources, targets, and weights or None.
 
         Raises:
             ParseError, LongIdError: as `read_edges`.
         """
-        for text, _ in self._scan.texts(self._skip, self._options):
-            self._scan.read(text)
-            self.bytes_of_names = self._scan.bytes_of_names()
-            self.bytes_of_block = _SCAN_BYTES * len(text)
-            yield self._scan.take()
+        with self._showing as report:
+            for block in self._scan.blocks(self._skip):
+                self._scan.read(block.text)
+                self.bytes_of_names = self._scan.bytes_of_names()
+                self.bytes_of_block = _SCAN_BYTES * len(block.text)
+                yield self._scan.take()
+                if report is not None:
+                    report(block.after)
+        self._scan.finish()
 
     def names(self) -> list[str]:
         """The names, after all edges have been read."""
         return self._scan.take_names() or []
+
+    @property
+    def has_lone_vertices(self) -> bool:
+        """Whether there may be vertices that no edge names."""
+        return self._scan.has_lone_vertices
 
 
 @dataclass
@@ -180,6 +228,21 @@ class _Names:
         return [str(data[start:end], "utf-8") for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
+class Trial(NamedTuple):
+    """What a scan of a block alone has found.
+
+    Attributes:
+        columns: the edges.
+        num_lines: of the block.
+        first_kind, weight_kind: how weights were read at its start and at its end.
+    """
+
+    columns: Columns
+    num_lines: int
+    first_kind: int
+    weight_kind: int
+
+
 class Scan:
     """A scan in progress: the edges read so far, and the arrays that the compiled code writes to. That of rows of
     neighbours is in `edgewise.io.rows`."""
@@ -193,10 +256,25 @@ class Scan:
         self._names = _Names() if layout.names else None
         whole = tokens.INTEGERS if layout.whole_weights else tokens.FLOATS
         self._weight_kind = tokens.NO_WEIGHTS if layout.weight is None else whole
-        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._parts: list[Columns] = []
+        self._num_edges = self._bytes_of_ids = self._bytes_of_weights = 0
+
+    def _keep(self, source: np.ndarray, target: np.ndarray, weight: np.ndarray | None) -> None:
+        """Keep the edges of a block."""
+        self._parts.append((source, target, weight))
+        self._num_edges += len(source)
+        self._bytes_of_ids += source.nbytes + target.nbytes
+        self._bytes_of_weights += 0 if weight is None else weight.nbytes
 
     def read(self, text: bytes) -> None:
         """Read a block of whole lines."""
+        self._keep(*self._read(text))
+
+    def _read(self, text: bytes) -> Columns:
+        """The edges of a block of whole lines."""
         if self._names is not None:
             self._check_encoding(text)
         room = len(text) // 4 + 1  # the shortest line of an edge is "0 1" and its end
@@ -210,6 +288,10 @@ class Scan:
         state[[tokens.POSITION, tokens.EDGES, tokens.SLOW]] = 0
         columns = (source, target, weights, weights.view(np.float64), slow)
         buffer = np.frombuffer(text, np.uint8)
+
+        def read_slowly() -> None:
+            self._read_slowly(slow[: state[tokens.SLOW]], text, weights.view(np.float64))
+
         while reason := self._scan(buffer, columns):
             if reason == tokens.FULL:
                 assert self._names is not None
@@ -217,32 +299,62 @@ class Scan:
             elif reason == tokens.FRACTION and self._layout.fractions:
                 self._turn_to_floats(weights[: state[tokens.EDGES]])
             else:
+                read_slowly()  # a line before this one may be wrong
                 self._refuse(reason, text)
         count = int(state[tokens.EDGES])
-        self._read_slowly(slow[: state[tokens.SLOW]], text, weights.view(np.float64))
+        read_slowly()
         weight = None
         if self._weight_kind:
             kind = np.int64 if self._weight_kind == tokens.INTEGERS else np.float64
             weight = weights[:count].view(kind).copy()
-        self._parts.append((_narrow(source[:count]), _narrow(target[:count]), weight))
+        return narrow(source[:count]), narrow(target[:count]), weight
 
-    def texts(self, skip: int, options: ReadOptions) -> Iterator[tuple[bytes, int]]:
-        """Blocks of lines of edges, with the number of bytes before each."""
-        done = 0
+    @property
+    def in_any_order(self) -> bool:
+        """Whether a block can be read before those that precede it: names are numbered by first appearance."""
+        return self._names is None
+
+    def blocks(self, skip: int) -> Iterator[Block]:
+        """Blocks of lines of edges, behind this number of other lines."""
         for block in self._file.blocks():
             start = 0
-            while skip and start < len(block):
-                start = block.index(b"\n", start) + 1
+            while skip and start < len(block.text):
+                start = block.text.index(b"\n", start) + 1
                 skip -= 1
                 self.state[tokens.LINE] += 1
-            yield block[start:], done
-            done += len(block)
-            if options.progress is not None:
-                options.progress(done)
-        self.finish()
+            yield block._replace(text=block.text[start:]) if start else block
+
+    def ahead(
+        self, skip: int, has_room: Callable[[int], bool]
+    ) -> AbstractContextManager[Iterator[tuple[Block, "Trial | None"]]]:
+        """The blocks, some with a scan of theirs that another thread has made."""
+        return scanned_ahead(self.blocks(skip), self._try if self.in_any_order else None, has_room)
+
+    def _try(self, block: Block) -> "Trial | None":
+        """A scan of this block alone. None if something is wrong with it, which takes those before it to explain."""
+        scan = Scan(self._file, self._layout)
+        scan._weight_kind = first_kind = self._weight_kind
+        try:
+            return Trial(scan._read(block.text), int(scan.state[tokens.LINE]), first_kind, scan._weight_kind)
+        except (ParseError, LongIdError):
+            return None
+
+    def adopt(self, trial: "Trial") -> bool:
+        """Take over the edges of the next block, unless weights have another kind by now."""
+        if trial.first_kind != self._weight_kind:
+            return False
+        self._weight_kind = trial.weight_kind
+        self.state[tokens.LINE] += trial.num_lines
+        self._keep(*trial.columns)
+        return True
 
     def finish(self) -> None:
         """Check what is known when the whole file was read."""
+
+    @property
+    def has_lone_vertices(self) -> bool:
+        """Whether there may be vertices that no edge names."""
+        return False
 
     def _scan(self, buffer: np.ndarray, columns: tuple[np.ndarray, ...]) -> int:
         names = self._names
@@ -252,10 +364,8 @@ class Scan:
 
     def bytes_of_graph(self, options: ReadOptions) -> int:
         """The most bytes taken at one time to make a graph of the edges read so far."""
-        num_edges = sum(len(source) for source, _, _ in self._parts)
-        columns = sum(source.nbytes + target.nbytes for source, target, _ in self._parts)
-        weights = sum(weight.nbytes for *_, weight in self._parts if weight is not None)
-        return bytes_of_graph(columns, weights, num_edges, options) + self.bytes_of_names()
+        graph = bytes_of_graph(self._bytes_of_ids, self._bytes_of_weights, self._num_edges, options)
+        return graph + self.bytes_of_names()
 
     def bytes_of_names(self) -> int:
         """The most bytes that the names read so far take."""
@@ -265,21 +375,20 @@ class Scan:
         used = int(self.state[tokens.POOL])  # twice while the pool grows; beside the strings at the end
         return of_name * int(self.state[tokens.NAMES]) + used + max(used, int(self.state[tokens.STRINGS]))
 
-    def bytes_of_whole(self, options: ReadOptions, text: bytes, done: int) -> int:
+    def bytes_of_whole(self, options: ReadOptions, block: Block) -> int:
         """About the most bytes that the whole file takes, as the lines read so far and a block that follows tell.
 
         Before any were read, the edges of a block of integers are counted; how many names a file has is not known
         then.
         """
-        share, size = self._file.share_read, done + len(text)
-        if done:
-            graph = self.bytes_of_graph(options) * size / done
+        if block.before:
+            graph = self.bytes_of_graph(options) * block.after / block.before
         elif self._names is None:
-            edges = self._most_edges(text)
+            edges = self._most_edges(block.text)
             graph = bytes_of_graph(8 * edges, 8 * edges * bool(self._weight_kind), edges, options)
         else:
             return 0
-        return round(_MARGIN * graph / share) + _SCAN_BYTES * len(text)
+        return round(_MARGIN * graph / block.share) + _SCAN_BYTES * len(block.text)
 
     def _most_edges(self, text: bytes) -> int:
         """No fewer edges than a block of whole lines holds."""
@@ -293,9 +402,11 @@ class Scan:
         weights = np.concatenate(weight) if self._weight_kind else None
         return Edges(np.concatenate(source), np.concatenate(target), weights, names)
 
-    def take(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """The edges of the block that was read last; they are not kept."""
-        return self._parts.pop()
+    def take(self) -> Columns:
+        """The edges of the blocks that were read, the last one only; they are not kept."""
+        part = self._parts.pop()
+        self._begin()
+        return part
 
     def take_names(self) -> list[str] | None:
         """The names that were read, if ids are names; they are not kept."""
@@ -337,7 +448,8 @@ class Scan:
             tokens.NOT_AN_INTEGER: f"expected an integer id in column {column}"
             + (". For names as ids, give names=True" if layout.ids is None else ""),
             tokens.OUT_OF_RANGE: f"expected an id from {lowest} to {highest} in column {column}, as many as declared",
-            tokens.WRONG_COLUMNS: f"it has {column} columns; expected {layout.num_columns}, as on the first line",
+            tokens.WRONG_COLUMNS: f"it has {column} columns; expected {layout.num_columns}, "
+            + (f"as on the first line{layout.hint}" if layout.form is None else f"{layout.form!r}"),
             tokens.NOT_A_NUMBER: f"expected a number as the weight in column {column}",
             tokens.FRACTION: f"expected an integer as the weight in column {column}, as declared",
             tokens.NOT_FINITE: f"expected a finite weight in column {column}. Drop such edges first",
@@ -354,7 +466,7 @@ class Scan:
         raise ParseError(f"{self._file.path}:{line + 1}: got {shortened(words)!r}; {expected}")
 
 
-def _narrow(column: np.ndarray) -> np.ndarray:
+def narrow(column: np.ndarray) -> np.ndarray:
     """A copy in 32 bits if that is exact."""
     limits = np.iinfo(np.int32)
     fits = len(column) == 0 or (column.min() >= limits.min and column.max() <= limits.max)

@@ -4,12 +4,14 @@ Boisvert, Pozo, Remington, "The Matrix Market Exchange Formats: Initial Design" 
 """
 
 from edgewise.errors import ParseError
+from edgewise.graph import Graph
 from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import Sizes, plan_sized, plan_undirected, sizes_of
 from edgewise.io.source import TextFile
 from edgewise.io.table import is_data
+from edgewise.io.writing import LineWriter
 from edgewise.text import shortened
 
 _MAGIC = b"%%MatrixMarket"
@@ -31,6 +33,7 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
         comments=_COMMENTS,
         whole_weights=values == "integer",
         fractions=values != "integer",
+        form="ROW COLUMN VALUE" if has_weights else "ROW COLUMN",
     )
     if symmetry == "general":
         return plan_sized(file, layout, sizes, options)
@@ -76,3 +79,13 @@ MATRIX_MARKET = Format(
     plan=_plan,
     options=frozenset({"weighted"}),
 )
+
+
+def _banner(graph: Graph) -> str:
+    values = "pattern" if graph.weights is None else {"i": "integer", "f": "real"}[graph.weights.dtype.kind]
+    symmetry = "general" if graph.directed else "symmetric"
+    n = graph.num_vertices
+    return f"%%MatrixMarket matrix coordinate {values} {symmetry}\n{n} {n} {graph.num_edges}\n"
+
+
+WRITER = LineWriter(" ", _banner, numbered=True)

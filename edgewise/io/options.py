@@ -1,6 +1,5 @@
 """The options of `read`."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,6 +10,7 @@ from edgewise.graph.checks import as_count, check_choice
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 from edgewise.memory import as_bytes
 from edgewise.numeric import is_integer
+from edgewise.progress import Progress
 from edgewise.text import shown
 
 Column = int | str
@@ -34,7 +34,7 @@ class ReadOptions:
     num_vertices: int | None = None
     parallel_edges: ParallelEdges = "keep"
     self_loops: SelfLoops = "keep"
-    progress: Callable[[int], None] | None = None
+    progress: Progress = None
     memory_limit: float | str | None = None
 
     def __post_init__(self) -> None:
@@ -53,8 +53,10 @@ class ReadOptions:
             )
         if self.comments is not None and not _is_ascii(self.comments):
             raise ParseError(f"comments is {shown(self.comments)}; expected characters of ASCII")
-        if self.progress is not None and not callable(self.progress):
-            raise ParseError(f"progress is {shown(self.progress)}; expected a function of a number of bytes")
+        if not (self.progress is None or isinstance(self.progress, bool) or callable(self.progress)):
+            raise ParseError(
+                f"progress is {shown(self.progress)}; expected True, False, or a function of a number of bytes"
+            )
         self._check_columns()
         self._check_sizes()
 

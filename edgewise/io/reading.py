@@ -11,6 +11,7 @@ from edgewise.graph.ids import Ids, named_ids
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.pairs import count_mirrored
 from edgewise.io.budget import Budget
+from edgewise.io.doubts import sizes_doubt
 from edgewise.io.formats import Plan
 from edgewise.io.lines import Edges, read_edges, read_edges_of_any_id
 from edgewise.io.options import ReadOptions
@@ -32,9 +33,10 @@ def read_planned(file: TextFile, plan: Plan) -> tuple[Graph, int]:
     read = read_edges if names or plan.declared is not None else read_edges_of_any_id
     edges = read(file, plan.layout, plan.options, plan.skip)
     check_declared(file, plan, len(edges.source))
+    sizes = sizes_doubt(edges) if plan.may_begin_with_sizes else None
     graph, mirrored = make_graph(edges, plan.options, file.budget, integers=not names)
-    if plan.doubt:
-        warn(printable(plan.doubt), GraphWarning)
+    for doubt in [*plan.doubts, *([f"{file.path}: {sizes}"] if sizes else [])]:
+        warn(printable(doubt), GraphWarning)
     return graph.as_directed() if plan.directed else graph, mirrored
 
 
@@ -81,9 +83,11 @@ def _numbered(
         base, count = int(options.index_base), int(options.num_vertices)
         return source - base, target - base, Ids(count, np.arange(base, base + count))
     held = sum(column.nbytes for column in (source, target, edges.weight) if column is not None)
-    return number_vertices(
-        source, target, as_count(options.num_vertices), lambda needed: budget.check(held + needed)
-    )
+    given, count = as_count(options.num_vertices), len(source)
+    if edges.vertices is not None and given is None:
+        source, target = (np.concatenate([column, edges.vertices]) for column in (source, target))
+    source, target, ids = number_vertices(source, target, given, lambda needed: budget.check(held + needed))
+    return source[:count], target[:count], ids
 
 
 def _by_value(edges: Edges, budget: Budget) -> tuple[np.ndarray, np.ndarray, Ids]:

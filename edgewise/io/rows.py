@@ -21,6 +21,7 @@ class RowLayout:
         keeps_weights: whether these are wanted.
         once: whether each edge stands in the rows of both its ends, with one weight, and is one edge.
         comments: characters that start a line to be skipped.
+        hint: what to say of a file whose rows are wrong.
     """
 
     ids: tuple[int, int]
@@ -29,6 +30,12 @@ class RowLayout:
     keeps_weights: bool = False
     once: bool = False
     comments: str = ""
+    hint: str = ""
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether weights are read."""
+        return self.keeps_weights
 
     #: Ids are integers.
     names = False
@@ -41,6 +48,9 @@ class RowLayout:
 class RowScan(Scan):
     """A scan of rows in progress."""
 
+    #: Rows are those of vertices by their place in the file.
+    in_any_order = False
+
     def __init__(self, file: TextFile, layout: RowLayout) -> None:
         self._file, self._rows = file, layout
         self.state = np.zeros(row_tokens.NUM_ROW_STATE, np.int64)
@@ -50,7 +60,7 @@ class RowScan(Scan):
         self._is_comment = first_bytes(layout.comments)
         self._names = None
         self._weight_kind = tokens.INTEGERS if layout.keeps_weights else tokens.NO_WEIGHTS
-        self._parts = []
+        self._begin()
 
     def read(self, text: bytes) -> None:
         """Read a block of whole lines."""
@@ -65,7 +75,7 @@ class RowScan(Scan):
             self._refuse(reason, text)
         count = int(state[tokens.EDGES])
         kept = weights[:count].copy() if self._weight_kind else None
-        self._parts.append((source[:count].copy(), target[:count].copy(), kept))
+        self._keep(source[:count].copy(), target[:count].copy(), kept)
 
     def finish(self) -> None:
         """Refuse a file with too few rows, or whose rows contradict each other."""
@@ -74,12 +84,12 @@ class RowScan(Scan):
         if found < declared:
             raise ParseError(
                 f"{self._file.path} declares {declared:,} vertices and has rows for {found:,}; it is truncated, or its "
-                "line of sizes is wrong"
+                f"line of sizes is wrong{self._rows.hint}"
             )
         if self._rows.once and self.state[row_tokens.BALANCE] != 0:
             raise ParseError(
                 f"{self._file.path} has an edge in the row of one of its ends only, or with another weight in the "
-                "other; expected each edge in both rows"
+                f"other; expected each edge in both rows{self._rows.hint}"
             )
 
     def _most_edges(self, text: bytes) -> int:
@@ -99,4 +109,4 @@ class RowScan(Scan):
             row_tokens.TOO_FEW_NUMBERS: f"it has {column} numbers; expected {rows.leading} and neighbours{pairs}",
         }[reason]
         start = int(self.state[tokens.POSITION])
-        self._fail(int(self.state[tokens.LINE]), text[start : text.index(b"\n", start)], expected)
+        self._fail(int(self.state[tokens.LINE]), text[start : text.index(b"\n", start)], expected + rows.hint)

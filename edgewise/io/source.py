@@ -3,12 +3,13 @@
 import codecs
 import difflib
 import gzip
-import importlib
 import io
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, NamedTuple, cast
 
 import numpy as np
 
@@ -16,15 +17,19 @@ from edgewise.errors import ParseError
 from edgewise.io.budget import Budget
 from edgewise.io.pipes import open_bytes
 from edgewise.io.streams import open_bzip2, open_xz
+from edgewise.io.zstd import open_zstd
+from edgewise.progress import Progress, showing
 
-#: The first bytes of compressed files, and the modules that read them.
-_COMPRESSED: dict[bytes, tuple[str, Any]] = {
-    b"\x1f\x8b": ("gzip", gzip),
-    b"BZh": ("bzip2", None),
-    b"\xfd7zXZ\x00": ("xz", None),
-    b"\x28\xb5\x2f\xfd": ("zstd", None),
+#: The first bytes of compressed files, and what opens them within a budget.
+_COMPRESSED: dict[bytes, Callable[[IO[bytes], Budget], IO[bytes]]] = {
+    b"\x1f\x8b": lambda file, budget: cast(IO[bytes], gzip.GzipFile(fileobj=file)),
+    b"BZh": open_bzip2,
+    b"\xfd7zXZ\x00": open_xz,
+    b"\x28\xb5\x2f\xfd": open_zstd,
 }
-_COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
+#: The name of standard input for users, and the one path that stands for it.
+_STANDARD_INPUT, STDIN = "-", Path("<stdin>")
+COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
 _BLOCK = 2**20
 _HEAD = 2**16
 #: The longest line, in bytes, that is read.
@@ -39,6 +44,21 @@ _NEWLINE, _RETURN = 10, 13
 BLANKS = " \t\r"
 
 
+class Block(NamedTuple):
+    """Lines of a file.
+
+    Attributes:
+        text: whole lines.
+        before, after: the bytes of text before them, and those up to their end.
+        share: how much of the file was read for them, from 0 to 1.
+    """
+
+    text: bytes
+    before: int
+    after: int
+    share: float
+
+
 class TextFile:
     """A file of lines of text, plain or compressed. Line feeds end lines, and so do carriage returns.
 
@@ -47,6 +67,7 @@ class TextFile:
         suffix: that of its name, in lower case, without the suffix of a compression: ``.txt`` of ``a.txt.gz``.
         head: its first bytes, decompressed.
         budget: the memory that may be taken.
+        size: the bytes of its text, or None if that is compressed.
         share_read: how much of the file, which may be compressed, was read for the last block, from 0 to 1.
 
     Raises:
@@ -58,13 +79,19 @@ class TextFile:
         self.path, self.budget = path, budget
         self._piped: bytes | None = None
         self.share_read, self._length = 0.0, 1
+        self.size: int | None = None
         suffixes = [suffix.lower() for suffix in path.suffixes]
-        if suffixes and suffixes[-1] in _COMPRESSION_SUFFIXES:
+        if suffixes and suffixes[-1] in COMPRESSION_SUFFIXES:
             suffixes.pop()
         self.suffix = suffixes[-1] if suffixes else ""
         self.head = next(self._pieces(_HEAD), b"")
         if not self.head:
             raise ParseError(f"{path} is empty; expected the edges of a graph")
+
+    @property
+    def packed_size(self) -> int:
+        """The bytes of the file, which may be compressed."""
+        return self._length
 
     def lines(self) -> Iterator[str]:
         """The lines from the start on, read only as they are asked for.
@@ -77,28 +104,39 @@ class TextFile:
                 self.budget.check(_LINE_BYTES * len(block))
             yield from block.decode(errors="replace").split("\n")[:-1]
 
-    def blocks(self) -> Iterator[bytes]:
+    def showing(self, progress: Progress) -> AbstractContextManager[Callable[[int], None] | None]:
+        """The function that is told how many bytes of text have been read, if any; see `edgewise.progress.showing`."""
+        return showing(progress, f"reading {self.path.name}: bytes", self.size)
+
+    def blocks(self) -> Iterator[Block]:
         """The lines of the file, a megabyte or more at a time; the last one ends in a line break, too."""
-        return self._whole_lines(_BLOCK)
+        done = 0
+        for text in self._whole_lines(_BLOCK):
+            yield Block(text, done, done + len(text), self.share_read)
+            done += len(text)
+
+    def chunks(self) -> Iterator[bytes]:
+        """The text of the file, at most a megabyte at a time, cut anywhere."""
+        return self._pieces(_BLOCK)
 
     def _whole_lines(self, size: int) -> Iterator[bytes]:
-        unfinished = bytearray()
+        unfinished: list[bytes | memoryview] = []
+        length = 0
         for data in self._pieces(size):
             end = data.rfind(b"\n") + 1
             if end:
-                unfinished += data[:end]
-                lines, unfinished = bytes(unfinished), bytearray(data[end:])
-                yield lines
+                yield b"".join([*unfinished, memoryview(data)[:end]])
+                unfinished, length = [memoryview(data)[end:]], len(data) - end
                 continue
-            unfinished += data
-            self.budget.check(2 * len(unfinished))
-            if len(unfinished) > _LONGEST_LINE:
+            unfinished.append(data)
+            length += len(data)
+            self.budget.check(2 * length)
+            if length > _LONGEST_LINE:
                 raise ParseError(
                     f"{self.path} has a line of more than {_LONGEST_LINE:,} bytes; expected text"
                 )
-        if unfinished:
-            unfinished += b"\n"
-            yield bytes(unfinished)
+        if length:
+            yield b"".join([*unfinished, b"\n"])
 
     def _pieces(self, size: int) -> Iterator[bytes]:
         """The decompressed bytes, past a byte order mark, with line feeds in place of other line ends."""
@@ -116,6 +154,8 @@ class TextFile:
 
     def _open(self) -> IO[bytes]:
         """The file, still compressed, from its start. The content of a pipe is kept, since it comes only once."""
+        if self.path is STDIN and self._piped is None:
+            self._piped = self._read_pipe(_standard_input())
         file = self._open_packed() if self._piped is None else io.BytesIO(self._piped)
         try:
             if not file.seekable():
@@ -135,11 +175,10 @@ class TextFile:
             file.seek(0)
         except OSError as error:
             raise ParseError(f"cannot read {self.path}: {error.strerror or error}") from None
-        for magic, (name, module) in _COMPRESSED.items():
-            if start.startswith(magic) and name in ("bzip2", "xz"):
-                return (open_bzip2 if name == "bzip2" else open_xz)(file, self.budget)
-            if start.startswith(magic):
-                return self._decompressor(name, module).open(file, "rb")
+        opens = next((opens for magic, opens in _COMPRESSED.items() if start.startswith(magic)), None)
+        if opens is not None:
+            return opens(file, self.budget)
+        self.size = self._length
         return file
 
     def _open_packed(self) -> IO[bytes]:
@@ -158,21 +197,13 @@ class TextFile:
     def _read_pipe(self, pipe: IO[bytes]) -> bytes:
         """The whole content of a pipe, still compressed."""
         kept = io.BytesIO()
-        while data := pipe.read(_BLOCK):
-            kept.write(data)
-            self.budget.check(2 * kept.tell())
-        return kept.getvalue()
-
-    def _decompressor(self, name: str, module: Any) -> Any:
-        if name != "zstd":
-            return module
         try:
-            return importlib.import_module("compression.zstd")
-        except ImportError:
-            raise ParseError(
-                f"{self.path} is compressed with zstd, which Python reads from version 3.14 on; unpack it first, "
-                "or compress it with gzip or xz"
-            ) from None
+            while data := pipe.read(_BLOCK):
+                kept.write(data)
+                self.budget.check(2 * kept.tell())
+        except (OSError, ValueError) as error:  # a pipe that broke, or was closed
+            raise ParseError(f"cannot read {self.path}: {error}") from None
+        return kept.getvalue()
 
     def _read(self, file: IO[bytes], size: int) -> bytes:
         try:
@@ -197,6 +228,20 @@ class TextFile:
         except OSError:
             return ""
         return f"; did you mean {folder / names[0]}?" if names else ""
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a file, of which "-" stands for standard input."""
+    name = os.fsdecode(path)
+    return STDIN if name == _STANDARD_INPUT else Path(name)
+
+
+def _standard_input() -> IO[bytes]:
+    """Standard input as bytes."""
+    try:
+        return sys.stdin.buffer
+    except AttributeError:  # there is none, or it was replaced by one of text
+        raise ParseError("standard input gives no bytes; expected those of a file or a pipe") from None
 
 
 def _with_line_feeds(data: bytes) -> bytes:

@@ -2,9 +2,23 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
+from pathlib import Path
+from typing import Self
 
 from edgewise.errors import GraphError, ParseError
+from edgewise.io.doubts import (
+    LOOKED_AT,
+    columns_refusal,
+    is_line_of_sizes,
+    left_out_doubt,
+    look_like_times,
+    names_doubt,
+    rows_hint,
+    times_doubt,
+)
+from edgewise.io.edge_data import edge_data, refuse_other_of_networkx
 from edgewise.io.fields import (
     are_names_above_ids,
     has_decimal_comma,
@@ -28,8 +42,31 @@ from edgewise.text import listed, shortened, shown
 COMMENTS = "#%"
 #: Comments by which `edgewise.io.write` declares the ids of an edge list; no line of column names comes after them.
 DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
+#: The columns of a line with a weight.
+_WITH_WEIGHT = 3
 #: The most columns of a table; a line with more is refused before a list of them is made.
 _MOST_COLUMNS = 10_000
+
+
+def places_of(
+    path: Path, names: list[str], numeric: list[bool], options: ReadOptions
+) -> tuple[tuple[int, int, int | None], str | None]:
+    """The columns of a table of typed columns that have the sources, the targets and, or None, the weights.
+
+    Args:
+        path: the file, for messages.
+        names: of the columns.
+        numeric: which columns have numbers.
+        options: what the caller said.
+
+    Returns:
+        The columns, and what to warn of if they may have been meant otherwise.
+
+    Raises:
+        ParseError: columns that are not there.
+    """
+    table = _Table.typed(path, names, numeric)
+    return table.places(options), table.doubt
 
 
 def plan_table(
@@ -48,12 +85,33 @@ def plan_table(
         ParseError: columns that are not there.
     """
     comments = COMMENTS if options.comments is None else options.comments
+    first = list(islice((line for line in file.lines() if is_data(line, comments)), LOOKED_AT))
+    if delimiter in (None, ","):
+        refuse_other_of_networkx(file, first)
+    seen = edge_data(file, first[0] if first else None, comments, options)
+    if seen is not None:
+        file, options = seen, replace(options, header=False, weighted=seen.weighted, weight_column=None)
+    if options.header is None and named_columns(options):
+        options = replace(options, header=True)
     table = _Table(file, delimiter, comments, usual_header if options.header is None else options.header)
     if options.header is None and usual_header is False:
         table.check_has_no_names()
     layout, directed = table.layout(options), options.directed is not False
+    if seen is not None and layout.num_columns != _WITH_WEIGHT:
+        raise ParseError(
+            f"{file.path}: got {shortened(first[0])!r}; expected two vertices before the attributes. If names have "
+            "blanks in them, write the file with networkx.write_edgelist(G, path, delimiter='\\t') and read it with "
+            "delimiter='\\t'"
+        )
     return Plan(
-        layout, options, table.skip, both_directions=not directed, directed=directed, doubt=table.doubt
+        layout,
+        options,
+        table.skip,
+        both_directions=not directed,
+        directed=directed,
+        doubt=table.doubt,
+        seen=seen,
+        may_begin_with_sizes=options.header is None and table.may_begin_with_sizes,
     )
 
 
@@ -72,6 +130,7 @@ class _Table:
         self.doubt: str | None = None
         lines = self._data_lines(file)
         found = list(islice(lines, 2))
+        self._is_told = self._declared is not None
         if header is None:
             header = self._declared is None and bool(found) and looks_like_header([line for _, line in found])
         self._header: list[str] | None = None
@@ -79,12 +138,24 @@ class _Table:
         if found and header:
             self.skip, self._header = found.pop(0)
             found.extend(islice(lines, 1))
-        self._found = found
+        self._found, self._later = found, [fields for _, fields in islice(lines, LOOKED_AT)]
+        if header is not True and len(found) > 1:
+            refusal = columns_refusal(found[0][1], found[0][0], found[1][1])
+            if refusal:
+                raise ParseError(f"{self._path}:{found[1][0]}: {refusal}")
         if self._header and found and len(self._header) != len(found[0][1]):
             raise ParseError(
                 f"{self._path}:{self.skip}: the header names {len(self._header)} columns and the first line of data "
                 f"has {len(found[0][1])}; expected as many. If the first line has no names, give header=False"
             )
+
+    @classmethod
+    def typed(cls, path: Path, names: list[str], numeric: list[bool]) -> Self:
+        """A table whose columns have types in the place of first lines."""
+        table = cls.__new__(cls)
+        table._path, table._header, table.doubt, table._is_told, table._later = path, names, None, False, []
+        table._found = [(1, ["0" if is_numeric else "a" for is_numeric in numeric])]
+        return table
 
     def _data_lines(self, file: TextFile) -> Iterator[tuple[int, list[str]]]:
         """The number and the fields of each line that is not a comment; notes what comments before it declare.
@@ -127,27 +198,17 @@ class _Table:
 
     def layout(self, options: ReadOptions) -> LineLayout:
         """The layout, from the caller's options and the first line of data."""
+        for column in named_columns(options):
+            self._place(column, [])
         if not self._found and options.num_vertices is None:
             raise ParseError(f"{self._path} has no edges; give num_vertices for a graph without any")
-        first = self._found[0][1] if self._found else ["0", "0"]
-        columns = options.columns or self._ends_by_name()
-        source, target = (self._place(column, first) for column in columns)
-        if source == target:
-            raise ParseError(
-                f"{self._path}: sources and targets are both in column {source}, counted from 0; expected two columns"
-            )
-        weight = self._weight_place(options, first, {source, target})
+        first = self._first
+        source, target, weight = self.places(options)
         names = options.names if options.names is not None else self._declared
         if names is None:
             names = not (is_integer(first[source]) and is_integer(first[target]))
-        if names and options.num_vertices is not None:
-            raise GraphError(
-                f"{self._path}: num_vertices is given and the ids are names; leave num_vertices out"
-            )
-        ids = None
-        if options.num_vertices is not None:
-            base = int(options.index_base or 0)
-            ids = (base, base + int(options.num_vertices) - 1)
+            if names and options.header is None and self._header is None:
+                self._note(names_doubt(first, self._below(), (source, target)))
         return LineLayout(
             source,
             target,
@@ -156,9 +217,26 @@ class _Table:
             delimiter=self._delimiter,
             comments=self._comments,
             names=bool(names),
-            ids=ids,
+            ids=allowed_ids(self._path, options, bool(names)),
             whole_weights=weight is None or is_integer(first[weight]),
+            hint=rows_hint([first, *self._below()]) if self._delimiter is None else "",
         )
+
+    @property
+    def _first(self) -> list[str]:
+        """The fields of the first line of data."""
+        return self._found[0][1] if self._found else ["0", "0"]
+
+    def places(self, options: ReadOptions) -> tuple[int, int, int | None]:
+        """The columns of sources, of targets and of weights; None where there are none."""
+        first = self._first
+        columns = options.columns or self._ends_by_name()
+        source, target = (self._place(column, first) for column in columns)
+        if source == target:
+            raise ParseError(
+                f"{self._path}: sources and targets are both in column {source}, counted from 0; expected two columns"
+            )
+        return source, target, self._weight_place(options, first, {source, target})
 
     def _ends_by_name(self) -> tuple[int, int]:
         """The columns of sources and targets: those with usual names, else the first two."""
@@ -190,12 +268,38 @@ class _Table:
             return others[0]
         if options.weighted:
             raise ParseError(f"{self._path} has {len(first)} columns; weighted=True needs a third")
-        return self._remaining(others[0]) if len(others) == 1 else None
+        if len(others) == 1:
+            return self._remaining(others[0])
+        if others and (self._header is None or any(is_number(first[place]) for place in others)):
+            columns = [str(place) if self._header is None else shown(self._header[place]) for place in others]
+            self._note(left_out_doubt(columns, len(first)))
+        return None
+
+    def _below(self) -> list[list[str]]:
+        """Some lines below the first one of data."""
+        return [*(fields for _, fields in self._found[1:]), *self._later]
+
+    def _note(self, doubt: str | None) -> None:
+        """Keep a doubt; edgewise's own files leave none."""
+        if doubt is not None and self.doubt is None and not self._is_told:
+            self.doubt = f"{self._path}: {doubt}"
+
+    @property
+    def may_begin_with_sizes(self) -> bool:
+        """Whether the first line, which has columns like the others, may have the numbers of vertices and edges."""
+        return (
+            not self._is_told
+            and self._header is None
+            and bool(self._found)
+            and is_line_of_sizes(self._found[0][1])
+        )
 
     def _remaining(self, place: int) -> int | None:
         """The remaining one of three columns, if it has weights: numbers, under a name that allows them."""
         first = self._found[0][1][place]
         name = self._header[place] if self._header else None
+        if name is not None and is_integer(name):  # a line of sizes that is left out as a header
+            name = None
         if name is not None and is_no_weight(name):
             if is_number(first):
                 self.doubt = (
@@ -204,7 +308,12 @@ class _Table:
                 )
             return None
         if not self._has_numbers(place):
+            if name is None and first:
+                self._note(left_out_doubt([f"{place}, such as {shown(first)},"], len(self._found[0][1])))
             return None
+        values = [first, *(fields[place] for fields in self._below() if place < len(fields))]
+        if name is None and look_like_times(values):
+            self._note(times_doubt(place, first))
         if name is not None and not is_usual_weight(name):
             self.doubt = (
                 f"{self._path} has no column of a usual name such as 'weight'; the numbers in the remaining one of "
@@ -247,6 +356,21 @@ class _Table:
                 f"{shown(column)}, counted from 0. If columns are separated by something else, give delimiter="
             )
         return column
+
+
+def named_columns(options: ReadOptions) -> list[str]:
+    """The columns that the caller gives by name, which a header has."""
+    return [column for column in (*(options.columns or ()), options.weight_column) if isinstance(column, str)]
+
+
+def allowed_ids(path: Path, options: ReadOptions, names: bool) -> tuple[int, int] | None:
+    """The smallest and the largest id that the caller allows. Raises GraphError for names with a number of vertices."""
+    if options.num_vertices is None:
+        return None
+    if names:
+        raise GraphError(f"{path}: num_vertices is given and the ids are names; leave num_vertices out")
+    base = int(options.index_base or 0)
+    return base, base + int(options.num_vertices) - 1
 
 
 def is_data(line: str, comments: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.cache import device_function, kernel
+from edgewise.kernels.cache import device_function, inlined_function, kernel
 from edgewise.kernels.mixing import mix64
 
 #: Words of the state; START, STOP and COLUMN describe the field that stopped the scan, columns counted from 1. POOL
@@ -24,8 +24,9 @@ NOT_FINITE, FRACTION, LONG_WEIGHT, OPEN_QUOTE, NO_NAME, FULL, WRONG_MARK = range
 #: How weights are read.
 NO_WEIGHTS, INTEGERS, FLOATS = range(3)
 
-#: Words of the layout. MARK is a byte that each line has alone in its first column, or none.
-DELIMITER, SOURCE, TARGET, WEIGHT, COLUMNS, LOWEST, HIGHEST, ONLY_DIGITS, MARK = range(9)
+#: Words of the layout. PLAIN: ids are first, a weight is behind them, and no digit has another meaning. MARK is a byte
+#: that each line has alone in its first column, or none.
+DELIMITER, SOURCE, TARGET, WEIGHT, COLUMNS, LOWEST, HIGHEST, ONLY_DIGITS, PLAIN, MARK = range(10)
 WHITESPACE, NO_MARK = -1, -1
 
 _NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
@@ -190,7 +191,7 @@ def _name(
 
 
 @device_function
-def _id(
+def id_at(
     text: Any,
     start: Any,
     stop: Any,
@@ -242,6 +243,63 @@ def _weight(
     return wrong
 
 
+@inlined_function
+def _digits_at(text: Any, p: Any) -> Any:
+    """The digits at p as an integer, where they stop, and whether they are some and fit 64 bits."""
+    value, begin = np.uint64(0), p
+    digit = np.uint64(text[p]) - np.uint64(_ZERO)
+    while digit <= np.uint64(9):  # of what is no digit, this is a large number
+        value = value * np.uint64(10) + digit
+        p += np.uint64(1)
+        digit = np.uint64(text[p]) - np.uint64(_ZERO)
+    return np.int64(value), p, p > begin and p - begin < np.uint64(_LONG)
+
+
+@inlined_function
+def _plain_line(
+    text: Any,
+    begin: Any,
+    state: Any,
+    layout: Any,
+    weight_kind: Any,
+    source: Any,
+    target: Any,
+    weights: Any,
+    float_weights: Any,
+    slow: Any,
+) -> Any:
+    """Read a line of two ids in digits, and a weight if there are weights, with one delimiter between two fields: most
+    files have hardly any other. Returns whether it is one; of another line, or a wrong one, nothing is kept."""
+    delimiter, one = layout[DELIMITER], np.uint64(1)
+    u, stop, fits = _digits_at(text, begin)
+    between = np.int64(text[stop])
+    if not fits or (between != delimiter and (delimiter != WHITESPACE or between not in (_TAB, _SPACE))):
+        return False
+    v, stop, fits = _digits_at(text, stop + one)
+    if not fits or min(u, v) < layout[LOWEST] or max(u, v) > layout[HIGHEST]:
+        return False
+    start = stop + one
+    if weight_kind != NO_WEIGHTS:
+        if text[stop] != between:
+            return False
+        stop = start
+        while text[stop] > _QUOTE and text[stop] != between:  # blanks are below a quote
+            stop += one
+    end = stop + one if text[stop] == _RETURN else stop
+    if text[end] != _NEWLINE:
+        return False
+    if weight_kind != NO_WEIGHTS:
+        wrong = _weight(text, start, stop, state, weight_kind, weights, float_weights, slow)
+        if wrong != DONE:
+            return False
+    edge = np.uint64(state[EDGES])
+    source[edge], target[edge] = u, v
+    state[EDGES] += 1
+    state[LINE] += 1
+    state[POSITION] = np.int64(end) + 1
+    return True
+
+
 @kernel
 def scan(
     text: Any,
@@ -276,6 +334,10 @@ def scan(
     size, delimiter = np.uint64(len(text)), layout[DELIMITER]
     while np.uint64(state[POSITION]) < size:
         begin = np.uint64(state[POSITION])
+        if pool is None:
+            columns = source, target, weights, float_weights, slow
+            if layout[PLAIN] and _plain_line(text, begin, state, layout, weight_kind, *columns):
+                continue
         end = begin
         while text[end] != _NEWLINE:
             end += np.uint64(1)
@@ -291,11 +353,11 @@ def scan(
                 if quoted == 2:
                     reason = OPEN_QUOTE
                 elif column == layout[SOURCE]:
-                    source[edge], reason = _id(
+                    source[edge], reason = id_at(
                         text, start, stop, quoted, state, layout, pool, ends, hashes, slots
                     )
                 elif column == layout[TARGET]:
-                    target[edge], reason = _id(
+                    target[edge], reason = id_at(
                         text, start, stop, quoted, state, layout, pool, ends, hashes, slots
                     )
                 elif column == layout[WEIGHT]:

@@ -1,78 +1,47 @@
-"""Write a graph as an edge list, a CSV file, a Matrix Market file or a file of edgewise's own, whole or not at all."""
+"""Write a graph in the format of a suffix, whole or not at all."""
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Callable
 from pathlib import Path
-from typing import TextIO
-
-import numpy as np
 
 from edgewise.errors import GraphWarning, OutputError, ParameterError, warn
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.graph.csr import rows_in_pieces
 from edgewise.graph.file import SUFFIX
-from edgewise.graph.ids import named_ids
 from edgewise.graph.making import Made
-from edgewise.io.columns import with_formulas_quoted
-from edgewise.io.fields import is_integer
-from edgewise.io.source import BLANKS
-from edgewise.io.table import COMMENTS, DECLARED_IDS
+from edgewise.io import adjacency, adjlist, delimited, dimacs, edgelist, matrix_market
+from edgewise.io.column_texts import tell_of_formulas
+from edgewise.io.formats import GraphFormat
+from edgewise.io.writing import TextWriter
 from edgewise.memory import held, in_turn
 from edgewise.text import listed, shown
-from edgewise.whole import check_place, written_whole
+from edgewise.whole import (
+    COMPRESSIONS,
+    check_compression,
+    check_place,
+    open_bytes,
+    replacing,
+    written_whole,
+)
 
-#: Arcs that are written at a time: a fraction of a second of work between two looks at Ctrl-C.
-_CHUNK = 1 << 17
 #: Bytes that the line of an arc takes while it is written.
 _LINE_BYTES = 300
-#: Python refuses to write integers of more than 4,300 digits.
-_LARGEST_WRITTEN = 10**4000
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """How a format writes a graph.
-
-    Attributes:
-        delimiter: the text between columns.
-        start: makes the first lines.
-        marks: the characters that names may not hold.
-        declares_ids: whether the first lines say if ids are names.
-        numbered: whether vertices are written as 1..n in place of their ids.
-    """
-
-    delimiter: str
-    start: Callable[[Graph], str]
-    marks: str = ""
-    declares_ids: bool = False
-    numbered: bool = False
-
-
-def _comment(graph: Graph) -> str:
-    kind = "Directed" if graph.directed else "Undirected"
-    sizes = f"# Nodes: {graph.num_vertices} Edges: {graph.num_edges}"
-    return f"# {kind} graph\n{sizes}\n{DECLARED_IDS[graph.has_names]}\n"
-
-
-def _header(graph: Graph) -> str:
-    return "source,target,weight\n" if graph.weighted else "source,target\n"
-
-
-def _banner(graph: Graph) -> str:
-    values = "pattern" if graph.weights is None else {"i": "integer", "f": "real"}[graph.weights.dtype.kind]
-    symmetry = "general" if graph.directed else "symmetric"
-    n = graph.num_vertices
-    return f"%%MatrixMarket matrix coordinate {values} {symmetry}\n{n} {n} {graph.num_edges}\n"
-
-
-_LAYOUTS = {
-    ".txt": _Layout("\t", _comment, marks=" \t", declares_ids=True),
-    ".tsv": _Layout("\t", _comment, marks="\t", declares_ids=True),
-    ".csv": _Layout(",", _header, marks=","),
-    ".mtx": _Layout(" ", _banner, numbered=True),
+#: How the text formats are written, by their suffixes.
+_WRITERS: dict[str, TextWriter] = {
+    ".txt": edgelist.WRITER,
+    ".tsv": edgelist.TSV_WRITER,
+    ".csv": delimited.WRITER,
+    ".mtx": matrix_market.WRITER,
+    ".edges": edgelist.WRITER,
+    ".edgelist": edgelist.WRITER,
+    ".snap": edgelist.WRITER,
+    ".el": edgelist.EL_WRITER,
+    ".wel": edgelist.WEL_WRITER,
+    ".gr": dimacs.WRITER,
+    ".graph": adjacency.METIS_WRITER,
+    ".metis": adjacency.METIS_WRITER,
+    ".graph-txt": adjacency.WRITER,
+    ".adjlist": adjlist.WRITER,
 }
 
 
@@ -84,17 +53,35 @@ def write(
     quote_formulas: bool = False,
     in_edges: bool = False,
 ) -> None:
-    """Write the edges of a graph, each edge of an undirected graph once; .gz at the end of the name compresses.
+    """Write the edges of a graph; .gz, .bz2, .xz or .zst at the end of the name of a text, or of GraphML, compresses.
 
-    The suffix decides the format: .edgewise for one that keeps all of the graph, see `edgewise.Graph.save`; .txt or
-    .tsv for an edge list, .csv for a table with a header, .mtx for Matrix Market, which keeps vertices without edges,
-    and has 1..n in the place of ids. `edgewise.read` reads the texts back, with ``directed=False`` for an undirected
-    graph in another format than Matrix Market. Ids of vertices without edges, the order of the vertices and the dtypes
-    of 32 bits are lost in texts, and edge attributes, with a warning. A graph that it would not read is refused.
+    The suffix decides the format:
 
-    Weights are written as the shortest decimal numbers that identify them in their dtype. They are read as int64 or
-    float64: int32 and int64 with the same values, float64 with the same bits. A float32 weight comes back as the
-    float64 nearest to its decimal number, which equals the weight after a cast to float32: 0.1 in float32,
+    - .edgewise: keeps all of the graph, see `edgewise.Graph.save`.
+    - .txt, .edges, .edgelist, .snap, .tsv: an edge list, with comments. .csv: a table with a header.
+    - .el, .wel: edge lists of the GAP Benchmark Suite, without and with weights; integer ids from 0 on.
+    - .mtx: Matrix Market. .gr: DIMACS, for shortest paths, with integer weights, 1 where the graph has none; an
+      undirected graph becomes one of both directions of each edge. Both have 1..n in the place of ids.
+    - .graph, .metis: METIS, for undirected graphs without self-loops and parallel edges, with positive integer weights
+      or none; 1..n in the place of ids.
+    - .graph-txt: rows of successors, as WebGraph reads them, for graphs without weights and parallel edges; 0..n-1 in
+      the place of ids; both directions of an undirected edge.
+    - .adjlist: an adjacency list of NetworkX, for graphs without weights.
+    - .parquet, .pq: a table of source, target and weight; ids are integers of 64 bits or strings.
+    - .npz: a sparse matrix in compressed sparse rows, which `scipy.sparse.load_npz` reads; 0..n-1 in the place of ids.
+    - .sg, .wsg: serialized graphs of the GAP Benchmark Suite, without weights and with weights of int32; 0..n-1 in the
+      place of ids, and sorted rows.
+    - .graphml: GraphML, with all vertices.
+
+    Each edge of an undirected graph is written once where no other is said. `edgewise.read` reads the files back, with
+    ``directed=False`` for an undirected graph in another format than Matrix Market, METIS, GAP and GraphML, and for .gr
+    and .graph-txt with ``parallel_edges="first"`` beside it. Ids of vertices without edges are lost in edge lists and
+    tables, Parquet among them, the order of the vertices and the dtypes of 32 bits in all texts. Edge attributes are
+    lost in all but .edgewise, with a warning. A graph that would not be read back is refused.
+
+    In texts, weights are written as the shortest decimal numbers that identify them in their dtype. They are read as
+    int64 or float64: int32 and int64 with the same values, float64 with the same bits. A float32 weight comes back as
+    the float64 nearest to its decimal number, which equals the weight after a cast to float32: 0.1 in float32,
     0.10000000149..., is written as 0.1 and read as the float64 0.1.
 
     Args:
@@ -105,8 +92,13 @@ def write(
             those that start with =, +, - or @.
         in_edges: write in-edges as well, to .edgewise files.
 
+    Warns:
+        GraphWarning: edge attributes that the format does not keep, or names in a .csv file that a program for
+            spreadsheets would take for formulas.
+
     Raises:
-        OutputError: another suffix, ids or a graph that would not be read back, or a place that cannot be written.
+        OutputError: another suffix, ids or a graph that cannot stand in the format, or a place that cannot be written.
+        MissingDependencyError: .zst or .parquet, and no module that writes it.
         GraphTypeError: `graph` is not a graph.
         ParameterError: another kind of `progress`, or of `quote_formulas`.
     """
@@ -121,53 +113,90 @@ def write(
     path = Path(os.fsdecode(path))
     check_graph_writable(path)
     own = path.suffix == SUFFIX
-    if in_edges if not own else quote_formulas:
-        name = "quote_formulas" if own else "in_edges"
+    useless = {
+        "in_edges": in_edges and not own,
+        "quote_formulas": quote_formulas and _suffix(path) not in _WRITERS,
+    }
+    if any(useless.values()):
+        name = next(name for name, given in useless.items() if given)
         raise OutputError(
             f"{path} has no place for what {name} asks for; leave it at False, or take another suffix"
         )
     if own:
         graph.save(path, in_edges=in_edges, progress=progress and _of_arcs(progress, graph))
         return
+    known = _graph_format(path)
+    if known is None:
+        writer = _WRITERS[_suffix(path)]
+        ids = writer.ids(graph, quote_formulas)
     if graph.edge_attributes:
         warn(
             f"{path} is without the edge attributes {listed(graph.edge_attributes)}; a file whose name ends in "
             f"{SUFFIX} keeps them",
             GraphWarning,
         )
-    layout = _LAYOUTS[_suffix(path)]
-    ids = np.arange(1, graph.num_vertices + 1) if layout.numbered else graph.vertices
-    if quote_formulas and ids.dtype == object:
-        ids = named_ids(with_formulas_quoted(ids.tolist())).array
-    _check_ids(graph, ids, layout)
+    if known is not None:
+        _write_graph(graph, path, known, progress or (lambda done: None))
+        return
     try:
         with written_whole(path) as file:
-            file.write(layout.start(graph))
-            for done in _write_lines(file, graph, ids, layout.delimiter):
+            for done in writer.write(file, graph, ids):
                 if progress is not None:
                     progress(done)
             graph.check_unchanged()
+    except OutputError:
+        raise
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
+    if _suffix(path) == ".csv" and not quote_formulas:
+        tell_of_formulas(path, [ids])
 
 
 def writing(graph: Graph, path: Path, in_edges: bool) -> int:
     """About the bytes that `write` takes beside the graph, and beside pages of the graph's file."""
-    reading, n, m = graph.reading_ids(), graph.num_vertices, graph.num_arcs
+    reading, n = graph.reading_ids(), graph.num_vertices
+    known = _graph_format(path)
+    if known is not None:
+        return known.writing(graph)
     if path.suffix == SUFFIX:
         made = graph.making(Made.IN_EDGES) if in_edges and graph.directed else graph.making()
         return in_turn(made, held(reading.most)).most
-    return in_turn(graph.making(), reading, held(8 * n + _LINE_BYTES * min(_CHUNK, m))).most
+    writer = _WRITERS[_suffix(path)]
+    return in_turn(graph.making(), reading, held(8 * n + _LINE_BYTES * writer.longest(graph))).most
 
 
 def check_graph_writable(path: Path) -> None:
     """Refuse, before any work, a path that a graph cannot be written to. Raises OutputError."""
-    if path.suffix != SUFFIX and _suffix(path) not in _LAYOUTS:
+    if path.suffix != SUFFIX and _suffix(path) not in _WRITERS and _graph_format(path) is None:
+        from edgewise.io.graph_formats import suffixes
+
+        packed, others = suffixes(packed=True), suffixes(packed=False)
         raise OutputError(
-            f"{path} ends in {path.suffix or 'no suffix'!r}; expected {', '.join(_LAYOUTS)}, each also with .gz, or "
-            f"{SUFFIX}"
+            f"{path} ends in {path.suffix or 'no suffix'!r}; expected {', '.join([*_WRITERS, *packed])}, each also "
+            f"with {', '.join(COMPRESSIONS)}, or {', '.join(others)} or {SUFFIX}"
         )
     check_place(path)
+    if path.suffix in COMPRESSIONS:
+        check_compression(path)
+
+
+def _graph_format(path: Path) -> GraphFormat | None:
+    """The format of a file that is not one of lines of edges, by its suffix."""
+    from edgewise.io.graph_formats import by_suffix  # not loaded with edgewise, but with the first file
+
+    return by_suffix(path, COMPRESSIONS)
+
+
+def _write_graph(graph: Graph, path: Path, known: GraphFormat, progress: Callable[[int], None]) -> None:
+    """Write a file that is not one of lines of edges."""
+    try:
+        with replacing(path) as aside, open_bytes(aside, path.suffix) as file:
+            known.write(graph, file, _suffix(path).lower(), progress)
+            graph.check_unchanged()
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _of_arcs(progress: Callable[[int], None], graph: Graph) -> Callable[[int], None]:
@@ -178,67 +207,5 @@ def _of_arcs(progress: Callable[[int], None], graph: Graph) -> Callable[[int], N
 
 
 def _suffix(path: Path) -> str:
-    return (path.with_suffix("") if path.suffix == ".gz" else path).suffix
-
-
-def _write_lines(file: TextIO, graph: Graph, ids: np.ndarray, delimiter: str) -> Iterator[int]:
-    """Write the arcs, or each edge once from its end of larger index, and yield the number of arcs done."""
-    for part, source in rows_in_pieces(graph.offsets, _CHUNK):
-        target = graph.targets[part]
-        kept = slice(None) if graph.directed else source >= target
-        columns = [ids[source[kept]].tolist(), ids[target[kept]].tolist()]
-        if graph.weights is not None:
-            weights = graph.weights[part][kept]
-            columns.append((weights.astype(str) if weights.dtype == np.float32 else weights).tolist())
-        line = delimiter.join(["%s"] * len(columns)) + "\n"
-        file.write(line * len(columns[0]) % tuple(chain.from_iterable(zip(*columns, strict=True))))
-        yield part.stop
-
-
-def _check_ids(graph: Graph, ids: np.ndarray, layout: _Layout) -> None:
-    """Refuse what would not be read back: ids that would be split, names that look like integers, no edges at all."""
-    if layout.numbered:
-        return
-    if graph.num_arcs == 0:
-        raise OutputError(
-            "a graph without edges cannot stand in this format; use .mtx, which keeps its vertices"
-        )
-    if ids.dtype != object:
-        return
-    if not graph.has_plain_ids:
-        some = ", ".join(map(shown, ids[:3].tolist()))
-        raise OutputError(
-            f"ids such as {some} cannot stand in this format, which holds integers only, or strings only; use .mtx, "
-            "which has 1..n for ids, or other ids"
-        )
-    for given in ids.tolist():
-        if isinstance(given, str) and _falls_apart(given, layout.marks):
-            raise OutputError(
-                f"the id {shown(given)} cannot stand in this format; use .mtx, which has 1..n for ids, or other ids"
-            )
-        if not isinstance(given, str) and abs(given) > _LARGEST_WRITTEN:
-            raise OutputError("an id has over 4,000 digits; use .mtx, which has 1..n for ids, or other ids")
-    if graph.has_names and not layout.declares_ids and all(map(is_integer, _first_edge(graph, ids))):
-        raise OutputError(
-            "the names of the first edge would be read as integers; use .txt or .tsv, which say that ids are names"
-        )
-
-
-def _first_edge(graph: Graph, ids: np.ndarray) -> list:
-    """The ids of the edge that is written first."""
-    for part, source in rows_in_pieces(graph.offsets, _CHUNK):
-        target = graph.targets[part]
-        first = 0 if graph.directed else int(np.argmax(source >= target))
-        if graph.directed or source[first] >= target[first]:
-            return ids[[source[first], target[first]]].tolist()
-    return []
-
-
-def _falls_apart(name: str, marks: str) -> bool:
-    """Whether a name would not be read back as it is."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return True
-    wrong = name != name.strip(BLANKS) or not name or name[0] in COMMENTS + '"'
-    return wrong or any(mark in name for mark in marks + "\r\n\0")
+    """That of the format, without the suffix of a compression."""
+    return (path.with_suffix("") if path.suffix in COMPRESSIONS else path).suffix

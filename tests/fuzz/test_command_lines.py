@@ -119,9 +119,9 @@ class Drawing:
     def reading(self) -> list[str]:
         """Options of how a graph is read."""
         words = self.settings("--read", OF_READ, most=1)
-        for option in ("--undirected", "--unweighted", "--weighted"):
+        for option in ("--undirected", "--directed", "--unweighted", "--weighted"):
             words += [option] * self.seldom()
-        for option in ("--delimiter", "--memory-limit"):
+        for option in ("--delimiter", "--format", "--memory-limit"):
             words += [option, self.value(option.strip("-"))] * self.seldom()
         return words
 
@@ -140,7 +140,13 @@ class Drawing:
             ["out.edgewise", "out.edgewise", "out.tsv", "out.edgewise.gz", f"{ESCAPE}.edgewise"]
         )
         in_edges = ["--in-edges"] * (self._random.random() < 0.3)
-        return [self.file("out.edgewise", *USUAL), str(self.folder / output), *in_edges, *self.reading()]
+        options = [
+            *in_edges,
+            *["--json"] * self.seldom(),
+            *["--quote-formulas"] * self.seldom(),
+            *self.reading(),
+        ]
+        return [self.file("out.edgewise", *USUAL), str(self.folder / output), *options]
 
     def _generate(self) -> list[str]:
         kind = self.one_of(GENERATORS)
@@ -168,7 +174,18 @@ class Drawing:
         for option in ("--verify", "--json", "--quote-formulas"):
             options += [option] * (self._random.random() < 0.3)
         if self._random.random() < 0.3:
-            output = self.one_of(["out.csv", "out.tsv.gz", "out.xyz", "a\x00.csv", "\ud800.csv"])
+            output = self.one_of(
+                [
+                    "out.csv",
+                    "out.tsv.gz",
+                    "out.json",
+                    "out.jsonl.xz",
+                    "out.parquet",
+                    "out.xyz",
+                    "a\x00.csv",
+                    "\ud800.json",
+                ]
+            )
             options += ["--output", str(self.folder / output)]
         return [name, self.file(), *options, *self.reading()]
 

@@ -109,7 +109,7 @@ class BFSResult(PathResult):
         saved = SavedColumns(graph, columns)
         sources, depth = np.atleast_1d(graph.index_of(given["source"])), given.get("max_depth")
         limit = None if depth is None else as_depth(depth)
-        level, parent = saved.numbers("level", np.int32), saved.vertices("parent")
+        level, parent = saved.numbers("level", np.int32, missing=-1), saved.vertices("parent")
         return verify_levels(graph, sources, limit, level, parent)
 
 

@@ -134,13 +134,10 @@ class SSSPResult(PathResult):
         """Check distances and parents that were written to a file: see `Result.verify_columns`."""
         saved = SavedColumns(graph, columns)
         weighted = uses_weights("sssp", graph, given.get("weighted"), graph.weighted)
-        target, bound = (
-            given.get("target"),
-            bound_of("sssp", graph, None, given.get("max_distance"), weighted),
-        )
-        asked = ask("sssp", graph, given["source"], target, bound)
-        distance, parent = saved.numbers("distance", asked.dtype), saved.vertices("parent")
-        return verify_paths(graph, asked, distance, parent, weighted)
+        bound = bound_of("sssp", graph, None, given.get("max_distance"), weighted)
+        asked = ask("sssp", graph, given["source"], given.get("target"), bound)
+        distance = saved.numbers("distance", asked.dtype, missing=asked.unreached)
+        return verify_paths(graph, asked, distance, saved.vertices("parent"), weighted)
 
 
 @names_elsewhere(

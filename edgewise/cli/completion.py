@@ -1,0 +1,28 @@
+"""How words of a command line may end, for shells. Nothing heavy is imported for it: a shell asks at every tab.
+
+Where nothing is offered, shells complete names of files by themselves. So files are options of text, not of paths: for
+these, typer would offer the word as it stands.
+"""
+
+#: The names of the algorithms and of the generators, as `edgewise.cli.tasks` finds them.
+ALGORITHMS = ("betweenness", "bfs", "components", "edge_betweenness", "mst", "pagerank", "scc", "sssp")
+GENERATORS = ("cycle", "lattice", "path", "rmat", "skewed", "star", "uniform")
+
+
+def algorithms(incomplete: str) -> list[str]:
+    """The algorithms that start so."""
+    return _starting(ALGORITHMS, incomplete)
+
+
+def generators(incomplete: str) -> list[str]:
+    """The generators that start so."""
+    return _starting(GENERATORS, incomplete)
+
+
+def devices(incomplete: str) -> list[str]:
+    """The devices that start so."""
+    return _starting(("auto", "cpu", "cuda"), incomplete)
+
+
+def _starting(names: tuple[str, ...], incomplete: str) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]

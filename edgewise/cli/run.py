@@ -1,0 +1,118 @@
+"""`edgewise run`: an algorithm, or a program of the user's own, on a graph."""
+
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from edgewise.cli import completion
+from edgewise.cli.answers import placed, plain_errors, show
+from edgewise.cli.options import (
+    Algorithm,
+    AsJson,
+    GraphFile,
+    QuoteFormulas,
+    Reading,
+    Settings,
+    Source,
+    To,
+    reads_graph,
+)
+
+if TYPE_CHECKING:
+    from edgewise.cli.tasks import Task
+    from edgewise.graph import Graph
+    from edgewise.result import Result
+
+
+@reads_graph
+def run(
+    name: Algorithm,
+    graph_file: GraphFile,
+    how: Reading,
+    source: Source = None,
+    settings: Settings = None,
+    device: Annotated[
+        str, typer.Option(help="auto, cpu or cuda.", autocompletion=completion.devices)
+    ] = "auto",
+    threads: Annotated[int | None, typer.Option(help="CPU threads; by default all.")] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the values of all vertices: .csv, .tsv, .json, .jsonl, each also with .gz, or .parquet; "
+            "- for standard output.",
+        ),
+    ] = None,
+    to: To = None,
+    quote_formulas: QuoteFormulas = False,
+    top: Annotated[int, typer.Option(min=0, help="How many vertices or components to show.")] = 10,
+    verify: Annotated[bool, typer.Option("--verify", help="Check the answer against the graph.")] = False,
+    explained: Annotated[
+        bool, typer.Option("--explain", help="Say how it would run and what that takes, and do not run it.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run an algorithm, or a program of your own, on a graph."""
+    if explained and (verify or output is not None):
+        raise typer.BadParameter("--explain runs nothing, so there is nothing to --verify, or for --output")
+    if to is not None and output is None:
+        raise typer.BadParameter("--to is the format of --output -, which is not given")
+    with plain_errors(), contextlib.ExitStack() as files:
+        from edgewise.cli.graphs import read_graph
+        from edgewise.cli.report import RunReport
+        from edgewise.cli.tasks import counting, find_task, left_by_ids, parse_settings
+        from edgewise.io.columns import check_writable
+        from edgewise.schedule import Schedule
+
+        task = find_task(name)
+        texts = parse_settings("--set", settings, source=source)
+        task.check_names(texts)
+        place = None if output is None else files.enter_context(placed(output, to, "csv"))
+        if place is not None:
+            check_writable(place, Path(graph_file), quote_formulas=quote_formulas)
+        graph, read_seconds = read_graph(graph_file, how)
+        values, limit = task.arguments(graph, texts), how.limit()
+        of_ids = graph.reading_ids()
+        left = left_by_ids(graph, task.name, limit, device)
+        options = {"device": device, "schedule": Schedule(num_threads=threads), "memory_limit": left}
+        with counting(task.name, limit, left):
+            if explained:
+                lines = _explained(task, graph, of_ids, {**values, **options})
+                show(json.dumps({"algorithm": task.name, "explain": lines}) if as_json else "\n".join(lines))
+                return
+            result = task.function(graph, **values, **options, progress=True)
+        if verify:
+            result.verify(graph)
+        if place is not None:
+            _write(result, place, quote_formulas)
+            files.close()
+        report = RunReport(task.name, graph_file, result, read_seconds, verify)
+        show(json.dumps(report.as_json(top)) if as_json else report.as_text(top), beside=output)
+
+
+def _explained(task: "Task", graph: "Graph", of_ids: Any, how: dict[str, Any]) -> list[str]:
+    """How a run would go, in lines, in which the memory of ids that were read counts."""
+    from edgewise.cli.tasks import with_ids
+    from edgewise.explain import explain
+
+    lines = explain(task.function, graph, **how).splitlines()
+    if not of_ids.most:
+        return lines
+    return [
+        *(with_ids(line, of_ids) for line in lines),
+        "the ids of vertices, with which the answer is shown, count within --memory-limit on the CPU: "
+        f"{of_ids.most:,} bytes while they are read, before the run; {of_ids.kept:,} beside the run",
+    ]
+
+
+def _write(result: "Result", place: Path, quote_formulas: bool) -> None:
+    """Write the values of a result to a file, and show progress."""
+    from edgewise.io.columns import write_columns
+    from edgewise.progress import progress_bar
+
+    table = result.table()
+    with progress_bar(f"writing {place.name}: rows", len(next(iter(table.values())))) as progress:
+        write_columns(place, table, progress, quote_formulas=quote_formulas, missing=result.missing())
