@@ -198,6 +198,8 @@ LOOP = ew.Graph.from_edges([1, 1], [2, 1], directed=False)
         (ew.Graph.from_edges([1], [2], [5]), ".el", r"has weights, and this format has none; use \.wel"),
         (ew.Graph.from_edges([1], [2]), ".wel", r"has a weight, and the graph has none; use \.el"),
         (ew.Graph.from_edges(["a"], ["b"]), ".el", "files of GAP have ids from 0 on, and no names"),
+        (ew.Graph.from_edges([(0, 1)], [(0, 2)]), ".el", "files of GAP have ids from 0 on, and no names"),
+        (ew.Graph.from_edges([(0, 1)], [(0, 2)]), ".adjlist", r"ids such as \(0, 1\), \(0, 2\) cannot stand"),
         (ew.Graph.from_edges([-1], [2], [5]), ".wel", "files of GAP have ids from 0 on, and no names"),
         (ew.Graph.from_edges(["a b"], ["c"]), ".adjlist", "'a b' cannot stand in this format"),
         (ew.Graph.from_edges(["a#b"], ["c"]), ".adjlist", "'a#b' cannot stand in this format"),

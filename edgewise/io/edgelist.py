@@ -52,7 +52,7 @@ def _comment(graph: Graph) -> str:
 
 def _check_ids_of_gap(graph: Graph) -> None:
     """Refuse ids that the tools of GAP do not read."""
-    if graph.has_names or (graph.num_vertices and int(graph.vertices.min()) < 0):
+    if graph.vertices.dtype == object or graph.vertices.min(initial=0) < 0:
         raise OutputError("files of GAP have ids from 0 on, and no names; use .txt or .csv")
 
 

@@ -125,18 +125,19 @@ def write(
     if own:
         graph.save(path, in_edges=in_edges, progress=progress and _of_arcs(progress, graph))
         return
+    known = _graph_format(path)
+    if known is None:
+        writer = _WRITERS[_suffix(path)]
+        ids = writer.ids(graph, quote_formulas)
     if graph.edge_attributes:
         warn(
             f"{path} is without the edge attributes {listed(graph.edge_attributes)}; a file whose name ends in "
             f"{SUFFIX} keeps them",
             GraphWarning,
         )
-    known = _graph_format(path)
     if known is not None:
         _write_graph(graph, path, known, progress or (lambda done: None))
         return
-    writer = _WRITERS[_suffix(path)]
-    ids = writer.ids(graph, quote_formulas)
     try:
         with written_whole(path) as file:
             for done in writer.write(file, graph, ids):

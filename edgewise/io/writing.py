@@ -72,9 +72,8 @@ class LineWriter:
             raise OutputError(
                 "a graph without edges cannot stand in this format; use .mtx, which keeps its vertices"
             )
-        check_plain_ids(graph)
         ids = _quoted(graph.vertices, quote_formulas)
-        check_ids(ids, self.marks)
+        check_ids(graph, ids, self.marks)
         if graph.has_names and not self.declares_ids and all(map(is_integer, _first_edge(graph, ids))):
             raise OutputError(
                 "the names of the first edge would be read as integers; use .txt or .tsv, which say that ids are names"
@@ -125,9 +124,8 @@ class RowWriter:
         self.check(graph)
         if self.base is not None:
             return np.arange(self.base, self.base + graph.num_vertices)
-        check_plain_ids(graph)
         ids = _quoted(graph.vertices, quote_formulas)
-        check_ids(ids, BLANKS + "#")
+        check_ids(graph, ids, BLANKS + "#")
         return ids
 
     def write(self, file: TextIO, graph: Graph, ids: np.ndarray) -> Iterator[int]:
@@ -191,10 +189,11 @@ def check_plain_ids(graph: Graph) -> None:
         )
 
 
-def check_ids(ids: np.ndarray, marks: str) -> None:
+def check_ids(graph: Graph, ids: np.ndarray, marks: str) -> None:
     """Refuse ids that would not be read back as they are. Raises OutputError."""
     if ids.dtype != object:
         return
+    check_plain_ids(graph)
     for given in ids.tolist():
         if isinstance(given, str) and _falls_apart(given, marks):
             raise OutputError(
