@@ -421,9 +421,10 @@ def test_rows_with_ids_of_any_kind():
 
 def test_files_do_not_hold_them(tmp_path):
     graph = ew.Graph.from_edges([(0, 1), "a"], ["a", 5])
-    for path in (tmp_path / "a.edgewise", tmp_path / "a.csv", tmp_path / "a.txt"):
+    for suffix in (".edgewise", ".csv", ".txt", ".adjlist", ".graphml", ".parquet"):
+        path = tmp_path / f"a{suffix}"
         with pytest.raises(
-            OutputError, match=r"ids such as \(0, 1\), 'a', 5.* integers only, or strings only"
+            OutputError, match=r"ids such as \(0, 1\), 'a', 5.* holds integers only, or strings only"
         ):
             write(graph, path)
     assert not list(tmp_path.iterdir())

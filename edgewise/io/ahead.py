@@ -53,8 +53,8 @@ def scanned_ahead(
 
     Args:
         blocks: those of a file. An error in reading them is raised after the blocks before have been handed back.
-        work: called by any thread; nothing that it uses may change meanwhile. None if blocks cannot be worked on before
-            their turn: then they are only read before it.
+        work: called by any thread, and by several at once. None if blocks cannot be worked on before their turn: then
+            they are only read before it.
         has_room: whether this number of bytes of text may be worked on at one time.
 
     Yields:

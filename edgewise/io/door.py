@@ -62,7 +62,8 @@ def read(
 
     Integer weights of a text make an int64 graph, others a float64 one; those of binary files keep their dtypes.
     Integer ids are ordered by value and may have any number of digits; names are numbered by first appearance.
-    O(bytes).
+    O(bytes). Where a text has integer ids, blocks of lines are scanned by as many threads as runs may have, at most
+    eight.
 
     Args:
         path: the file; "-" for standard input. The bytes of a pipe, as they come, are kept in memory while it is read.

@@ -311,8 +311,9 @@ class Scan:
 
     @property
     def in_any_order(self) -> bool:
-        """Whether a block can be read before those that precede it: names are numbered by first appearance."""
-        return self._names is None
+        """Whether a block can be read before those that precede it: not names, which are numbered by first appearance,
+        nor rows, whose vertices follow from their place, or are kept as they come."""
+        return type(self) is Scan and self._names is None
 
     def blocks(self, skip: int) -> Iterator[Block]:
         """Blocks of lines of edges, behind this number of other lines."""

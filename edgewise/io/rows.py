@@ -48,9 +48,6 @@ class RowLayout:
 class RowScan(Scan):
     """A scan of rows in progress."""
 
-    #: Rows are those of vertices by their place in the file.
-    in_any_order = False
-
     def __init__(self, file: TextFile, layout: RowLayout) -> None:
         self._file, self._rows = file, layout
         self.state = np.zeros(row_tokens.NUM_ROW_STATE, np.int64)
