@@ -7,7 +7,7 @@ import pytest
 from simulator import pretend
 
 import edgewise as ew
-from edgewise.errors import MemoryLimitError
+from edgewise.errors import MemoryLimitError, ScheduleError
 
 #: Drawn graphs.
 GRAPHS = 32
@@ -45,6 +45,11 @@ def compare(seed):
         )
     same(graph, sources, {"schedule": ew.Schedule(balance=BALANCES[seed % 2])}, **options)
     same(graph, sources, {}, weighted=False, **options)
+    layered = ew.Schedule(layout=ew.Layered(roots=sources[:1]))
+    same(graph, sources[0], {"schedule": layered}, **options)
+    if len(sources) > 1:
+        with pytest.raises(ScheduleError, match="several sources do not run over layers on a GPU"):
+            ew.sssp(graph, sources, device="cuda", schedule=layered)
     with pytest.raises(MemoryLimitError) as refused:
         ew.sssp(graph, sources, device="cuda", memory_limit=0)
     (least,) = re.findall(r"needs ([\d,]+) bytes on the GPU", str(refused.value))
