@@ -100,16 +100,19 @@ __all__ = [
     "aggregator",
     "approx",
     "betweenness",
+    "betweenness_centrality",
     "bfs",
     "build",
     "combiner",
     "connected_components",
     "edge",
     "edge_betweenness",
+    "edge_betweenness_centrality",
     "explain",
     "fields",
     "generate",
     "load",
+    "minimum_spanning_forest",
     "mst",
     "pagerank",
     "parameter",
@@ -119,8 +122,13 @@ __all__ = [
     "run",
     "scc",
     "sssp",
+    "strongly_connected_components",
     "vertex",
     "write",
 ]
+
+#: The names that NetworkX has for these, in full.
+betweenness_centrality, edge_betweenness_centrality = betweenness, edge_betweenness
+minimum_spanning_forest, strongly_connected_components = mst, scc
 
 __version__ = "0.1.0"

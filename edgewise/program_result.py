@@ -1,19 +1,22 @@
 """The result of a run of a program."""
 
-from copy import copy
+import operator
+import sys
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from edgewise.engine.contract import Ending, Outcome
-from edgewise.errors import GraphError, VerificationError
+from edgewise.errors import GraphError, ProgramError, VerificationError
 from edgewise.execution import Execution
 from edgewise.graph import Graph, check_graph
-from edgewise.program.declare import VERTEX, Program
+from edgewise.kernels.door import cuda_door
+from edgewise.program.declare import INFINITY, VERTEX, Program
 from edgewise.program.inspect import Specification
-from edgewise.result import Result, ids_or_none, is_finite
+from edgewise.result import ids_or_none, is_finite
 from edgewise.text import shown
+from edgewise.vertex_result import VertexResult
 
 
 class Prepared(Protocol):
@@ -30,8 +33,42 @@ class Prepared(Protocol):
         """A run with these values in plain Python."""
 
 
-class ProgramResult(Result):
+class ProgramName(NamedTuple):
+    """Where the class of a program is found again by a process that has unpickled a result."""
+
+    module: str
+    name: str
+
+    @property
+    def short_name(self) -> str:
+        """The name of the class by itself."""
+        return self.name.rpartition(".")[2]
+
+    def find(self) -> type[Program]:
+        """The class. Raises ProgramError if it is not there."""
+        try:
+            found: type[Program] = operator.attrgetter(self.name)(sys.modules[self.module])
+        except (KeyError, AttributeError):
+            raise ProgramError(
+                f"the result was copied or pickled, and its program {self.module}.{self.name} is not here; import the "
+                "module first, with the class at its top level"
+            ) from None
+        return found
+
+
+class DeclaredField(NamedTuple):
+    """What a result shows of the declaration of a vertex field: whether it holds vertices, and whether it begins with
+    `INFINITY`."""
+
+    by_id: bool
+    unbounded: bool
+
+
+class ProgramResult(VertexResult):
     """The final state of a program's run. Fields are attributes: ``result.distance``.
+
+    ``result[vertex]`` is a dict of the values of all vertex fields by their names. An integer that is `INFINITY`, in a
+    field that was declared to begin so, is None in it and null in frames; so is a `VERTEX` that is none.
 
     Vertex fields have the shape (num_vertices,), a `VERTEX` field holds indices; edge fields that the program writes
     have the shape (num_arcs,), in CSR order.
@@ -59,30 +96,53 @@ class ProgramResult(Result):
         self.ended = str(outcome.ended)
         self.phase_seconds = outcome.phase_seconds
         self.memory_bytes = outcome.memory_bytes
-        self._prepared, self._given = prepared, given
+        self._tell_program(prepared, given)
+
+    def _tell_program(self, prepared: "Prepared", given: dict[str, Any]) -> None:
+        """Note what ran, and with which values."""
+        spec, program = prepared.spec, prepared.program
+        self._made: Prepared | None = prepared
+        self._make: Any = type(prepared)
+        self._given = given
+        self._program = ProgramName(program.__module__, program.__qualname__)
+        self._declared = {
+            name: DeclaredField(each.dtype is VERTEX, each.init is INFINITY)
+            for name, each in spec.vertex_fields.items()
+        }
+        self._written = tuple(name for name in spec.edge_fields if name in spec.edge_writes)
+        self._main = next(iter(self._declared), "")
+
+    @property
+    def _prepared(self) -> "Prepared":
+        """The program for this graph; made anew for a result that was copied or pickled."""
+        if self._made is None:
+            self._made = self._make(self._program.find(), self.graph)
+        return self._made
+
+    def __getstate__(self) -> dict[str, Any]:
+        given = {name: _host_value(value) for name, value in self._given.items()}
+        return {**super().__getstate__(), "_made": None, "_given": given}
 
     def of_another(
         self, prepared: "Prepared", given: dict[str, Any], arrays: dict[str, Any], note: str
     ) -> "ProgramResult":
         """This result of a run on a moved graph as that of the graph itself, with these arrays and one note more."""
-        found = copy(self)
-        for name in ("fields", "edge_fields"):
-            vars(found).pop(name, None)
+        found = object.__new__(type(self))
+        vars(found).update({name: each for name, each in vars(self).items() if not name.endswith("fields")})
         found.graph = prepared.graph.itself
         found._arrays, found._on_host, found._notes = arrays, {}, (note, *self._notes)
-        found._prepared, found._given = prepared, given
+        found._tell_program(prepared, given)
         return found
 
     @cached_property
     def fields(self) -> dict[str, np.ndarray]:
         """The vertex fields, copied from the GPU if they are there."""
-        return {name: self.host_array(name) for name in self._prepared.spec.vertex_fields}
+        return {name: self.host_array(name) for name in self._declared}
 
     @cached_property
     def edge_fields(self) -> dict[str, np.ndarray]:
         """The edge fields that the program writes."""
-        spec = self._prepared.spec
-        return {name: self.host_array(name) for name in spec.edge_fields if name in spec.edge_writes}
+        return {name: self.host_array(name) for name in self._written}
 
     def __getattr__(self, name: str) -> Any:
         """A vertex field, edge field or aggregate by its name."""
@@ -93,21 +153,77 @@ class ProgramResult(Result):
             return aggregates[name]
         raise AttributeError(f"the result has no '{name}'; it has {', '.join((*arrays, *aggregates))}")
 
+    def __dir__(self) -> list[str]:
+        """The names of attributes, with those of fields and aggregates."""
+        return [*super().__dir__(), *self.__dict__.get("_arrays", {}), *self.__dict__.get("aggregates", {})]
+
+    def __getitem__(self, vertex: Any) -> dict[str, Any]:
+        """The values of all vertex fields of one vertex, by their names, as Python objects.
+
+        Raises:
+            GraphError: no vertex has this id.
+        """
+        index = self._index_of(vertex)
+        return {
+            name: self._as_values(name, values[index : index + 1])[0] for name, values in self.fields.items()
+        }
+
+    def to_dict(self, field: str | None = None) -> dict[Any, Any]:
+        """The values of a vertex field as Python objects, by the user's ids, in the order of the graph.
+
+        Args:
+            field: its name; None for dicts of the values of all fields.
+
+        Raises:
+            ParameterError: there is no such field.
+        """
+        if field is not None:
+            return super().to_dict(field)
+        names = list(self.fields)
+        rows = zip(*(self._as_values(name, values) for name, values in self.fields.items()), strict=True)
+        records = (dict(zip(names, row, strict=True)) for row in rows) if names else ({} for _ in self.graph)
+        return dict(zip(self.graph.vertices.tolist(), records, strict=True))
+
+    def top_rows(self, count: int = 10) -> dict[str, np.ndarray]:
+        """The rows of `table` with the largest finite values in the first vertex field."""
+        if not self._main:
+            raise ProgramError(
+                f"{type(self).__name__}.top: the program has no vertex field, by which rows are chosen"
+            )
+        return super().top_rows(count)
+
     def columns(self) -> dict[str, np.ndarray]:
         """The vertex fields; those declared as `VERTEX` in the user's ids."""
-        declared = self._prepared.spec.vertex_fields
         return {
-            name: self._ids(name) if declared[name].dtype is VERTEX else values
+            name: self._ids(name) if self._declared[name].by_id else values
             for name, values in self.fields.items()
         }
 
     def missing(self) -> dict[str, np.ndarray]:
-        """Where a field declared as `VERTEX` has none, and where another one is infinite or NaN."""
-        declared = self._prepared.spec.vertex_fields
-        return {
-            name: values < 0 if declared[name].dtype is VERTEX else ~is_finite(values)
-            for name, values in self.fields.items()
-        }
+        """Where a `VERTEX` field has no vertex, an integer field that was declared to begin with `INFINITY` still has
+        it, and a float is infinite or NaN."""
+        masks = {name: self._is_missing(name, values) for name, values in self.fields.items()}
+        return {name: mask for name, mask in masks.items() if mask is not None}
+
+    def _is_missing(self, name: str, values: np.ndarray) -> np.ndarray | None:
+        """Which values of a field stand for none; None if it cannot have such."""
+        by_id, unbounded = self._declared[name]
+        if by_id:
+            return values < 0
+        if values.dtype.kind == "f" or (unbounded and values.dtype.kind == "i"):
+            return ~is_finite(values)
+        return None
+
+    def _raw(self, name: str) -> np.ndarray:
+        return self.fields[name]
+
+    def _as_values(self, name: str, raw: np.ndarray) -> list[Any]:
+        missing = self._is_missing(name, raw)
+        if missing is None or raw.dtype.kind == "f":
+            return super()._as_values(name, raw)
+        values, there = np.full(len(raw), None, object), ~missing
+        values[there] = self.graph.ids_of(raw[there]) if self._declared[name].by_id else raw[there]
+        return list(values)
 
     def _ids(self, name: str) -> np.ndarray:
         """A `VERTEX` field in the user's ids."""
@@ -116,7 +232,7 @@ class ProgramResult(Result):
             v = int(indices.argmax())
             vertex = self.graph.vertices[[v]].tolist()[0]
             raise GraphError(
-                f"{self._prepared.spec.name}.{name} of vertex {shown(vertex)} is {indices[v]}, which is no vertex: "
+                f"{self._program.short_name}.{name} of vertex {shown(vertex)} is {indices[v]}, which is no vertex: "
                 f"indices go from 0 to {n - 1}, and -1 is none. Run the program with check=True, which says where that "
                 "is written"
             )
@@ -167,6 +283,11 @@ class ProgramResult(Result):
             if _first_different(got, right, of_float64=1e-6) is not None:
                 raise VerificationError(f"{name} is {self.aggregates[name]}; the reference has {value}")
         return True
+
+
+def _host_value(value: Any) -> Any:
+    """A value of a run, copied from the GPU if it is an array there."""
+    return cuda_door().host_copy(value) if hasattr(value, "__cuda_array_interface__") else value
 
 
 def _first_different(got: np.ndarray, expected: np.ndarray, of_float64: float = 1e-9) -> int | None:

@@ -2,7 +2,7 @@
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,6 +64,8 @@ class Result(ABC):
     seconds: float
     compile_seconds: float
     layout_seconds: float
+    #: The column that decides which rows are on top.
+    _main: str
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -129,9 +131,23 @@ class Result(ABC):
         """Facts about the whole answer, by name."""
         return {}
 
-    def top(self, count: int = 10) -> dict[str, np.ndarray]:
-        """The most telling rows of `table`: those with the largest finite values in the first column."""
-        return self._top_rows(next(iter(self.columns())), count)
+    def top(self, k: int = 10) -> list[tuple[Any, Any]]:
+        """The most telling entries, at most `k`, best first: pairs of an id and its value, as Python objects. See
+        `top_rows` for their order.
+
+        Raises:
+            ParameterError: `k` is not an integer of at least 0.
+        """
+        rows = self.top_rows(k)
+        return list(zip(rows[ID_COLUMN].tolist(), rows[self._main].tolist(), strict=True))
+
+    def top_rows(self, count: int = 10) -> dict[str, np.ndarray]:
+        """The most telling rows of `table`: those with the largest finite values in the main column.
+
+        Raises:
+            ParameterError: the count is not an integer of at least 0.
+        """
+        return self._top_rows(self._main, count)
 
     def _top_rows(
         self, column: str, count: int, *, largest: bool = True, shown: np.ndarray | None = None
@@ -181,16 +197,38 @@ class Result(ABC):
         """How the run was carried out and why, a line for each decision."""
         return "\n".join(self._notes)
 
-    def to_frame(self) -> Any:
-        """The answer as a data frame of the columns of `table`.
+    def to_frame(self, fields: Sequence[str] | None = None) -> Any:
+        """The answer as a data frame of the columns of `table`. What is `missing` is null, but floats are inf or NaN.
+
+        Args:
+            fields: the columns to give, by their names, besides that of vertices; None for all.
 
         Returns:
-            A polars DataFrame where polars is installed, else a pandas one.
+            A polars DataFrame where polars is installed, else a pandas one, in which integers with nulls have a dtype
+            of pandas ("Int32", "Int64").
 
         Raises:
             MissingDependencyError: neither is installed.
+            ParameterError: a field that the result does not have.
         """
-        return make_frame(self.table())
+        if fields is None:
+            return make_frame(self.table(), self.missing())
+        columns = self.columns()
+        for name in fields:
+            if name not in columns:
+                raise ParameterError(
+                    f"to_frame: there is no field {shown(name)}; expected a list of {listed(columns)}"
+                )
+        chosen = {name: values for name, values in self.table().items() if name in {ID_COLUMN, *fields}}
+        return make_frame(chosen, self.missing())
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has, in this process or another: everything, arrays in the host's memory."""
+        return {
+            **vars(self),
+            "_arrays": {name: self.host_array(name) for name in self._arrays},
+            "_on_host": {},
+        }
 
     def __repr__(self) -> str:
         """The kind of answer, its size and its time."""
@@ -241,7 +279,7 @@ def first_rows(
 def check_count(count: Any) -> int:
     """A number of rows. Raises ParameterError for anything but an integer of at least 0."""
     if not is_integer(count) or count < 0:
-        raise ParameterError(f"top: count is {shown(count)}; expected an integer of at least 0")
+        raise ParameterError(f"top: k is {shown(count)}; expected an integer of at least 0")
     return int(count)
 
 
@@ -350,18 +388,37 @@ class SavedColumns:
         return index[self._rows]
 
 
-def make_frame(data: dict[str, np.ndarray]) -> Any:
-    """A polars DataFrame of these columns, or a pandas one."""
+def make_frame(data: dict[str, np.ndarray], missing: Mapping[str, np.ndarray]) -> Any:
+    """A polars DataFrame of these columns, or a pandas one, with nulls for what is missing; floats stay as they are."""
+    masks = {name: mask for name, mask in missing.items() if name in data}
+    integers = {name: mask for name, mask in masks.items() if data[name].dtype.kind in "iu"}
+    nothing = np.array(None, object)
+    objects = {
+        name: np.where(mask, nothing, data[name])
+        for name, mask in masks.items()
+        if data[name].dtype == object
+    }
+    data = {**data, **objects}
     try:
         import polars
     except ImportError:
         pass
     else:
-        return polars.DataFrame({name: for_polars(values) for name, values in data.items()})
+        frame = polars.DataFrame({name: for_polars(values) for name, values in data.items()})
+        masked = [
+            polars.when(polars.Series(~mask)).then(polars.col(name)).alias(name)
+            for name, mask in integers.items()
+        ]
+        return frame.with_columns(masked)
     try:
         import pandas
     except ImportError:
         raise MissingDependencyError(
             "to_frame() needs polars or pandas and found neither; run: pip install 'edgewise[polars]'"
         ) from None
-    return pandas.DataFrame(data)
+    return pandas.DataFrame(
+        {
+            name: pandas.arrays.IntegerArray(np.array(values), integers[name]) if name in integers else values
+            for name, values in data.items()
+        }
+    )

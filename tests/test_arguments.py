@@ -293,7 +293,7 @@ def test_what_ends_python_does_not_pass_a_message_but_ctrl_c_does():
         lambda value: ew.pagerank(RING, tol=value),
         lambda value: ew.pagerank(RING, max_iterations=value),
         lambda value: ew.pagerank(RING, start={0: value}),
-        lambda value: ew.pagerank(RING).top(value),
+        lambda value: ew.pagerank(RING).top_rows(value),
         lambda value: ew.betweenness(RING, k=value),
         lambda value: ew.betweenness(RING, seed=value),
         lambda value: ew.read("no such file", weight_column=value),

@@ -310,6 +310,6 @@ def test_depths_that_are_no_numbers_of_arcs_are_refused(max_depth):
 
 def test_the_source_is_the_first_at_the_top_and_vertices_not_reached_are_left_out():
     graph = ew.Graph.from_edges([0, 1, 3], [1, 2, 0], num_vertices=4)
-    top = ew.bfs(graph, 1).top(4)
+    top = ew.bfs(graph, 1).top_rows(4)
     assert top["level"].tolist() == [0, 1]
     assert next(column.tolist() for name, column in top.items() if name != "level") == [1, 2]

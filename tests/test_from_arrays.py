@@ -258,8 +258,9 @@ def test_there_and_back(directed):
     source, target, weight = edges()
     for weights in (None, weight, weight.astype(np.float32), (weight * 4).astype(np.int64)):
         graph = ew.Graph.from_edges(source, target, weights, directed, 11)
-        keeps = None if graph.weighted else False
-        assert_same(ew.Graph.from_scipy(graph.to_scipy(), directed, weighted=keeps), graph)
+        assert_same(ew.Graph.from_scipy(graph.to_scipy(), directed), graph)
+    plain = ew.Graph.from_edges(source, target, None, directed, 11)
+    assert_same(ew.Graph.from_scipy(plain.to_scipy(float), directed, weighted=False), plain)
     pattern = graph.to_scipy(dtype=bool)
     assert pattern.dtype == bool and pattern.nnz == graph.num_arcs
     assert_same(
@@ -285,7 +286,8 @@ def test_what_values_of_a_matrix_mean():
     graph = ew.Graph.from_scipy(pattern, weighted=True)
     assert graph.weights.dtype == np.int32 and set(graph.weights.tolist()) == {1}
     plain = ew.Graph.from_edges([0, 0, 1], [1, 1, 2])
-    counts = plain.to_scipy()
+    assert plain.to_scipy().dtype == bool
+    counts = plain.to_scipy(int)
     assert (counts @ counts).toarray()[0, 2] == 2, "products count paths, of parallel edges, too"
     assert plain.to_scipy(np.int8).dtype == np.int8
     loops = ew.Graph.from_edges([0], [1], [0.0])

@@ -31,7 +31,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.pagerank import cuda as pagerank_cuda
     from edgewise.algorithms.scc import cuda as scc_cuda
     from edgewise.algorithms.sssp import cuda as sssp_cuda
-    from edgewise.algorithms.sssp import cuda_apart
+    from edgewise.algorithms.sssp import cuda_apart, cuda_bounded
     from edgewise.algorithms.sssp import cuda_layers as sssp_layers
     from edgewise.graph import keys_cuda
     from edgewise.layout import clusters_cuda, layers_cuda, placed_arcs_cuda, slots_cuda
@@ -72,6 +72,10 @@ def kernels(offsets, weight, distance, rank):
         "sssp": sssp_kernel(sssp_cuda.Paths, distance, True),
         "sssp apart": sssp_kernel(sssp_cuda.Paths, wide, True, np.dtype(np.uint8), True),
         "sssp over sorted rows": (cuda_apart.make_kernel(near), cuda_apart.signature(offsets, near)),
+        "sssp within bounds": (
+            cuda_bounded.make_kernel(distance, True, special),
+            cuda_bounded.signature(offsets, weight, distance),
+        ),
         "parents of distances": sssp_kernel(sssp_cuda.Parents, distance, special),
         "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
         "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),
@@ -110,6 +114,7 @@ NAMES = (
     "sssp",
     "sssp apart",
     "sssp over sorted rows",
+    "sssp within bounds",
     "parents of distances",
     "components",
     "forest",

@@ -90,7 +90,7 @@ def test_algorithms_take_and_give_them(kind):
             assert vertex == first or distances[parents[vertex]] == distance - 1
         assert result.table()["vertex"].tolist() == every
         assert result.to_frame()["vertex"].to_list() == every
-        assert result.top(1)["vertex"].tolist() == [first]
+        assert result.top_rows(1)["vertex"].tolist() == [first]
     for result in (
         ew.connected_components(graph),
         ew.scc(graph),
@@ -101,7 +101,7 @@ def test_algorithms_take_and_give_them(kind):
         ew.edge_betweenness(graph),
     ):
         assert result.verify(graph)
-        assert all(vertex in graph for vertex in next(iter(result.top(3).values())))
+        assert all(vertex in graph for vertex in next(iter(result.top_rows(3).values())))
 
 
 class Parents(ew.Program):
@@ -138,7 +138,7 @@ def test_programs_take_and_give_them():
         parents = dict(zip(every, result.table()["parent"].tolist(), strict=True))
         assert parents[source] == source and parents[every[3]] == (0, 1) and parents[()] is None
         assert result.verify(graph)
-        assert result.top(2)["vertex"].tolist() == every[:2], "ids without an order stay in theirs"
+        assert result.top_rows(2)["vertex"].tolist() == every[:2], "ids without an order stay in theirs"
 
 
 @pytest.mark.parametrize("make", [ew.approx.coalesce, ew.approx.normalize_degrees, ew.approx.form_clusters])
@@ -421,9 +421,10 @@ def test_rows_with_ids_of_any_kind():
 
 def test_files_do_not_hold_them(tmp_path):
     graph = ew.Graph.from_edges([(0, 1), "a"], ["a", 5])
-    for path in (tmp_path / "a.edgewise", tmp_path / "a.csv", tmp_path / "a.txt"):
+    for suffix in (".edgewise", ".csv", ".txt", ".adjlist", ".graphml", ".parquet"):
+        path = tmp_path / f"a{suffix}"
         with pytest.raises(
-            OutputError, match=r"ids such as \(0, 1\), 'a', 5.* integers only, or strings only"
+            OutputError, match=r"ids such as \(0, 1\), 'a', 5.* holds integers only, or strings only"
         ):
             write(graph, path)
     assert not list(tmp_path.iterdir())

@@ -31,6 +31,8 @@ ORDER = [
     {"explain"},
     {"execution"},
     {"result"},
+    {"edge_result", "vertex_result"},
+    {"path_result"},
     {"engine"},
     {"program_result"},
     {"run"},

@@ -55,8 +55,7 @@ def test_ids_of_any_kind_in_frames_and_parents(ids: list) -> None:
     graph = ew.Graph.from_edges(ids[:2], ids[1:])
     frame = ew.bfs(graph, ids[0]).to_frame()
     parent = dict(zip(map(str, frame["vertex"]), map(str, frame["parent"]), strict=True))
-    none = "" if isinstance(ids[0], str) else "-1"
-    assert parent == {str(ids[0]): none, str(ids[1]): str(ids[0]), str(ids[2]): str(ids[1])}
+    assert parent == {str(ids[0]): "None", str(ids[1]): str(ids[0]), str(ids[2]): str(ids[1])}
 
 
 def test_description_and_explanation(ranks) -> None:
@@ -139,15 +138,15 @@ EDGES = ["a", "b", "c", "c", "e"], ["b", "c", "a", "d", "f"], [1.0, 2.0, 3.0, 4.
 def test_summaries_and_top_rows(run, summary, top) -> None:
     result = run(ew.Graph.from_edges(*EDGES))
     assert result.summary() == summary
-    assert {name: values.tolist() for name, values in result.top(2).items()} == top
+    assert {name: values.tolist() for name, values in result.top_rows(2).items()} == top
     assert result.edges_per_second > 0
-    rows = result.top(100)
+    rows = result.top_rows(100)
     assert all(len(values) == len(next(iter(rows.values()))) for values in rows.values())
 
 
 def test_ranks_are_summed_up_and_looked_at_once_in_each_iteration(ranks) -> None:
     assert ranks.summary() == {"iterations": ranks.iterations, "converged": True}
-    assert ranks.top(1)["vertex"].tolist() == ["c"]
+    assert ranks.top_rows(1)["vertex"].tolist() == ["c"]
     assert ranks.edges_per_second == pytest.approx(2 * ranks.iterations / ranks.seconds)
 
 
@@ -182,8 +181,8 @@ def test_files_of_programs_are_not_verified() -> None:
 @pytest.mark.parametrize("count", [0.5, -1, True, "3", None])
 def test_numbers_of_rows_that_are_none_are_refused(count: object) -> None:
     for result in (ew.bfs(ew.generate.path(5), 0), ew.scc(ew.generate.path(5))):
-        with pytest.raises(ParameterError, match="top: count is"):
-            result.top(count)  # type: ignore[arg-type]
+        with pytest.raises(ParameterError, match="top: k is"):
+            result.top_rows(count)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("indices", ["a", 10**5000, [[0], [1, 2]], [0.5], [5], [-1]], ids=range(6))
@@ -228,7 +227,7 @@ def test_top_edges_are_those_of_the_table(directed):
         *np.random.default_rng(2).integers(0, 30, (2, 90)) * 7, directed=directed, parallel_edges="first"
     )
     result = ew.edge_betweenness(graph, device="cpu")
-    table, top = result.table(), result.top(12)
+    table, top = result.table(), result.top_rows(12)
     order = np.argsort(-table["centrality"], kind="stable")[:12]
     assert list(top) == list(table)
     for name, values in top.items():

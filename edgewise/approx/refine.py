@@ -27,7 +27,7 @@ import numpy as np
 from edgewise.algorithms.bfs import BFSResult, bfs
 from edgewise.algorithms.common.lengths import distance_dtype, unreached_value, weight_range
 from edgewise.algorithms.components import ComponentsResult, connected_components
-from edgewise.algorithms.sssp import SSSPResult, sssp
+from edgewise.algorithms.sssp import SSSPResult, ask, sssp
 from edgewise.algorithms.sssp.cpu import parents_by_level, parents_of
 from edgewise.approx.core import Core, distances
 from edgewise.errors import ParameterError, ScheduleError
@@ -228,9 +228,9 @@ def _paths(core: Core, source: Any, how: dict[str, Any]) -> Refined:
     program = Steps if not graph.weighted else Lengths if graph.weight_dtype == dtype else WideLengths
     begun, unreached = _in_dtype(first.distance, dtype), unreached_value(dtype)
     distance, execution, supersteps = _refined(graph, program, begun, begun != unreached, first, how)
-    start = int(graph.index_of(source))
-    parent = _timed(execution, parents_of, graph, start, distance, execution)
-    result = SSSPResult(graph, execution, start, (distance, parent, supersteps))
+    asked = ask("two_phase", graph, source, None, unreached)
+    parent = _timed(execution, parents_of, graph, asked, distance, execution)
+    result = SSSPResult(graph, execution, source, (distance, parent, supersteps))
     return Refined(result, first, ("distance",), distance != unreached)
 
 

@@ -116,7 +116,7 @@ class RunReport:
 
     def _top(self, count: int) -> Table:
         """The top rows; nothing is made for none."""
-        return Table.of(self.result.top(count) if count else {})
+        return Table.of(self.result.top_rows(count) if count else {})
 
     def _summary(self) -> Facts:
         """The result's summary, in Python's numbers."""

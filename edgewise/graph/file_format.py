@@ -19,10 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from edgewise.errors import OutputError
 from edgewise.graph.csr import offset_dtype
-from edgewise.graph.ids import Ids
-from edgewise.text import shown
+from edgewise.graph.ids import Ids, check_plain
 
 #: As PNG's: the first byte is no text, and copying as text would change the line ends.
 MAGIC = b"\x89edgewise\r\n\x1a\n"
@@ -161,13 +159,7 @@ def ids_as_arrays(ids: Ids) -> tuple[int, dict[str, np.ndarray]]:
     """How ids are kept, and the arrays that hold them."""
     if ids.given is None:
         return RANGE_IDS, {}
-    if not ids.are_plain:
-        some = ", ".join(map(shown, ids.given[:3].tolist()))
-        raise OutputError(
-            f"the graph has ids such as {some}; expected integers only, or strings only, which a file can hold. Make a "
-            "graph with indices for ids, Graph.from_csr(graph.offsets, graph.targets, graph.weights, graph.directed), "
-            "and keep graph.vertices apart"
-        )
+    check_plain(ids)
     if ids.given.dtype != object:
         return INTEGER_IDS, {"ids": ids.given}
     given = ids.given.tolist()

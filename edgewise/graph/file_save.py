@@ -5,8 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from edgewise.errors import GraphError, OutputError, ParameterError
 from edgewise.graph.checks import check_flags
 from edgewise.graph.file_attributes import attributes_as_arrays
@@ -33,6 +31,7 @@ def save_graph(
     arrays = _arrays_of(graph.stored, "offsets", "targets", "weights")
     if in_edges and graph.directed:
         arrays |= _arrays_of(graph.stored_in_edges, "in_offsets", "in_sources", "in_weights")
+    on_gpu = set(arrays) if graph.built_on_gpu else set()
     if graph.edge_numbers is not None:
         arrays["edge_numbers"] = graph.edge_numbers
     arrays |= attributes_as_arrays(graph.edge_attributes)
@@ -50,8 +49,7 @@ def save_graph(
             step = _PIECE // values.dtype.itemsize
             for begin in range(0, len(values), step):
                 piece = values[begin : begin + step]
-                on_host = isinstance(piece, np.ndarray)
-                file.write(name, begin, piece if on_host else cuda_door().host_copy(piece))
+                file.write(name, begin, cuda_door().host_copy(piece) if name in on_gpu else piece)
                 done += piece.nbytes
                 if progress is not None:
                     progress(done)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.errors import EdgewiseError, GraphError
+from edgewise.errors import EdgewiseError, GraphError, OutputError
 from edgewise.graph.foreign_arrays import as_numpy
 from edgewise.memory import Step, held, in_turn
 from edgewise.text import shown
@@ -192,14 +192,17 @@ class Ids:
     def _are_indices(self) -> bool:
         return self.given is None
 
+    def some(self) -> str:
+        """The first ids, for a message."""
+        return ", ".join(map(shown, self.array[:3].tolist()))
+
     def _unknown(self, vertex: Any) -> GraphError:
         if self.num_vertices == 0:
             known = "it has no vertices"
         elif self.given is None:
             known = f"its ids are the integers 0..{self.num_vertices - 1}"
         else:
-            some = ", ".join(map(shown, self.given[:3].tolist()))
-            known = f"its {self.num_vertices:,} ids are such as {some}"
+            known = f"its {self.num_vertices:,} ids are such as {self.some()}"
         wanted = vertex.item() if isinstance(vertex, np.generic) else vertex
         return GraphError(f"the graph has no vertex {shown(wanted)}; {known}")
 
@@ -207,6 +210,16 @@ class Ids:
 def named_ids(names: list[Any]) -> Ids:
     """Ids that are strings, or integers of any size, in index order."""
     return Ids(len(names), objects(names))
+
+
+def check_plain(ids: Ids) -> None:
+    """Refuse ids that are neither integers alone nor strings alone, which a file does not hold. Raises OutputError."""
+    if not ids.are_plain:
+        raise OutputError(
+            f"the graph has ids such as {ids.some()}; the file holds integers only, or strings only. Save a graph with "
+            "indices for ids, Graph.from_csr(graph.offsets, graph.targets, graph.weights, graph.directed), and keep "
+            "graph.vertices apart; or write a format without ids, such as .mtx"
+        )
 
 
 def objects(values: Any) -> np.ndarray:

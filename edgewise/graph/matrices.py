@@ -57,9 +57,9 @@ class Matrices(Adjacency):
         """The arcs as a new `scipy.sparse.csr_array`; parallel arcs stay apart.
 
         Args:
-            dtype: of the values. By default the weights keep theirs, and a graph without weights gives ones of float64,
-                with which products and sums count paths and edges. `bool` gives the pattern alone, which `from_scipy`
-                makes a graph without weights again, as it does of ones with ``weighted=False``.
+            dtype: of the values. By default the weights keep theirs, and a graph without weights gives truth values,
+                which `from_scipy` makes a graph without weights again. SciPy joins truth values by "or" and "and":
+                ones of `float` or `int` let products and sums count paths and edges.
 
         Raises:
             GraphError: `dtype` is none of numbers.
@@ -69,7 +69,7 @@ class Matrices(Adjacency):
         dtype = None if dtype is None else _dtype_of_numbers(dtype)
         shape = (self.num_vertices, self.num_vertices)
         if self.weights is None:
-            data = np.ones(self.num_arcs, dtype or np.float64)
+            data = np.ones(self.num_arcs, dtype or np.bool_)
         elif dtype == np.bool_:  # an edge of weight 0 is one, too
             data = np.ones(self.num_arcs, np.bool_)
         else:

@@ -19,7 +19,7 @@ from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import Edges, LineLayout, Scan, narrow
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import BLANKS, TextFile
-from edgewise.io.table import DECLARED_IDS, allowed_ids, is_data
+from edgewise.io.table import DECLARED_IDS, allowed_ids, is_data, split_line
 from edgewise.io.writing import RowWriter, check_has_no_weights
 
 _COMMENTS = "#"
@@ -115,7 +115,7 @@ def _first_line(file: TextFile) -> tuple[list[str] | None, bool | None]:
     for line in file.lines():
         text = line.partition(_COMMENTS)[0]
         if text.strip(BLANKS):
-            return text.split(maxsplit=_LOOKED_AT)[:_LOOKED_AT], declared
+            return list(islice(split_line(text, None), _LOOKED_AT)), declared
         for names, declaration in DECLARED_IDS.items():
             declared = names if line.strip(BLANKS) == declaration else declared
     return None, declared

@@ -113,7 +113,7 @@ def _length(header: _Header) -> int:
 
 def _bytes_to_read(header: _Header) -> int:
     """The most bytes taken at one time while a graph is read."""
-    return _length(header) + 4 * (header.num_vertices + 1) + PIECE * header.weighted
+    return _length(header) + 4 * (header.num_vertices + 1) + min(PIECE, 8 * header.num_arcs) * header.weighted
 
 
 def _read_rows(path: Path, file: IO[bytes], header: _Header, arrays: Arrays) -> Rows:

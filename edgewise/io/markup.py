@@ -55,6 +55,8 @@ def elements(file: TextFile, leaves: frozenset[str], report: Report) -> Iterator
             f"{file.path}:{error.lineno}: {expat.ErrorString(error.code)}; expected XML. Mend the file, or "
             "write it again; format= names another format"
         ) from None
+    except (LookupError, ValueError) as error:  # an encoding that expat does not know
+        raise ParseError(f"{file.path}: {error}; expected XML in UTF-8") from None
 
 
 class _Parser:

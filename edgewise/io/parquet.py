@@ -72,7 +72,7 @@ class _Table:
         self._arrow, self._budget = load_arrow(), budget
         with opened(budget) as file:
             self._size = size_of(file)
-        with self._explained(), self._open([]) as table:
+        with self.explained(), self._open([]) as table:
             schema, self.num_rows = table.schema_arrow, table.metadata.num_rows
             columns = [self._described(each) for each in schema]
         numeric = [self._is_number(column.kind) for column in columns]
@@ -103,7 +103,8 @@ class _Table:
             yield self.no_edges()
         for source, target, weight in self.batches(_FEW_ROWS, report):
             if self.are_names:
-                source, target = _as_names(source), _as_names(target)
+                with self.explained():
+                    source, target = _as_names(source), _as_names(target)
             yield source, target, weight
 
     def batches(self, rows: int, report: Report) -> Iterator[tuple[Any, Any, np.ndarray | None]]:
@@ -114,7 +115,7 @@ class _Table:
         """
         wanted, done = self._wanted, 0
         names, text = [column.name for column in wanted], [column.name for column in wanted if column.is_text]
-        with self._explained(), self._open(text) as table:
+        with self.explained(), self._open(text) as table:
             for batch in table.iter_batches(rows, columns=names):
                 arrays = [self._values(batch.column(column.name), column, done) for column in wanted]
                 weight = None if self._weight is None else self._finite(arrays[2], done)
@@ -136,7 +137,8 @@ class _Table:
             )
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
+    def explained(self) -> Iterator[None]:
+        """What is wrong with a file, said as a ParseError."""
         try:
             yield
         except (EdgewiseError, MemoryError):
@@ -272,7 +274,8 @@ def _read(budget: Budget, options: ReadOptions, report: Report) -> tuple[Graph, 
         except GraphError as error:
             raise GraphError(f"{budget.path}: {error}") from None
     del parts
-    source, target, known = names.in_order()
+    with table.explained():  # strings that are no UTF-8
+        source, target, known = names.in_order()
     if len(set(known)) < len(known):
         raise ParseError(f"{budget.path} is damaged: a dictionary has a string twice")
     return make_graph(Edges(source, target, weight, known), options, budget, integers=False)

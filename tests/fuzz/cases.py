@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from formats import FORMATS
-from mutations import mutated
+from mutations import mutated, overwritten
 from reference import Expected, Refused, Unsure
 
 import edgewise as ew
@@ -42,7 +42,7 @@ class Case:
         if self._format.pack is not None:
             self.data = self._format.pack(self.data)
             if draw.random() < 0.5:
-                self.data = mutated(draw, self.data)
+                self.data = (overwritten if self._format.binary else mutated)(draw, self.data)
         self.block = draw.choice([8, 50, 2**20])
 
     def __repr__(self) -> str:

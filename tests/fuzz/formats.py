@@ -10,9 +10,17 @@ from functools import partial
 from typing import Any
 
 from reference import Expected
+from reference_gap import packed_gap, read_gap
+from reference_graphml import read_graphml
+from reference_konect import read_konect
+from reference_networkx import read_adjlist, read_edge_data
+from reference_npz import packed_npz, read_npz
 from reference_packed import read_packed
+from reference_parquet import packed_parquet, read_parquet
 from reference_sized import read_adjacency, read_dimacs, read_matrix, read_metis, read_tntp
 from reference_tables import read_table
+
+from edgewise.whole import zstd_module
 
 Seed = tuple[bytes, dict[str, Any]]
 
@@ -27,7 +35,8 @@ class Format:
         reference: the slow reader; it takes the same options.
         comment: a line that means nothing.
         beyond: bytes of memory that this format takes for a file of any size, beyond those of all formats.
-        pack: compresses a file, whose mistakes are drawn before that and after it.
+        pack: makes or compresses a file; mistakes are drawn before that and after it.
+        binary: whether a file holds numbers, which are overwritten.
     """
 
     file: str
@@ -36,6 +45,7 @@ class Format:
     comment: bytes = b""
     beyond: int = 0
     pack: Callable[[bytes], bytes] | None = None
+    binary: bool = False
 
 
 _MATRIX = b"%%MatrixMarket matrix coordinate"
@@ -44,6 +54,21 @@ _NETWORK = (
     b"<END OF METADATA>\n\n\n"
 )
 _LINKS = b"\t1\t2\t900\t1.5\t3\t;\n\t4\t1\t450\t0.25\t2\t;\n\t4\t3\t450\t2\t2\t;\n"
+
+#: What `packed_gap` makes graphs of.
+_GAP = [
+    (b"\x01\x04abcdefghijkl", {}),
+    (b"\xff\x05abcdefghijkl", {}),
+    (b"\x01\x02xyzxyz", {"weighted": False}),
+]
+#: What `packed_npz` and `packed_parquet` make graphs of.
+_ARRAYS = [(bytes([kind, kind, 4, 0]) + b"abcdefghijklmnop", {}) for kind in range(10)]
+_MARKUP = (
+    b"<graphml xmlns='http://graphml.graphdrawing.org/xmlns'>\n"
+    b"<key id='w' for='edge' attr.name='weight' attr.type='double'/>\n"
+    b"<key id='x' for='edge' attr.name='x' attr.type='string'/>\n"
+    b"<graph edgedefault='undirected'>\n%s</graph>\n</graphml>\n"
+)
 
 FORMATS = {
     "edgelist": Format(
@@ -167,7 +192,72 @@ FORMATS = {
         for name, suffix, beyond, pack in (
             ("gzip", ".gz", 0, partial(gzip.compress, mtime=0)),
             ("bzip2", ".bz2", 0, bz2.compress),
-            ("xz", ".xz", 8 * 2**20, lzma.compress),
+            ("xz", ".xz", 2**20, partial(lzma.compress, preset=0)),
+            ("zstd", ".zst", 4 * 2**20, zstd_module().compress),
         )
     },
+    "gap-edges": Format(
+        "graph.wel",
+        [(b"0 1 5\n1 2 6\n2 0 7\n", {}), (b"0 1 5.5\n1 2 6\n2 0 7\n", {})],
+        partial(read_table, weighted=True),
+    ),
+    "konect": Format(
+        "out.graph",
+        [
+            (b"% sym posweighted\n% 3 3 3\n1 2 5\n2 3 1.5\n3 3 7\n", {"format": "konect"}),
+            (b"% asym unweighted\n1 2\n2 3\n3 1\n", {"format": "konect"}),
+            (b"% asym positive\n1 2 5 100\n2 3 1 200\n3 1 7 300\n", {"format": "konect"}),
+            (b"% sym signed\n1 2 1\n2 3 -1\n3 3 1\n", {"format": "konect", "weighted": False}),
+        ],
+        read_konect,
+        b"% c",
+    ),
+    "adjlist": Format(
+        "graph.adjlist",
+        [
+            (b"#test.py\n0 1 2\n1 2 # c\n2\n3\n", {}),
+            (b"a b c\nb\nc a c\nd\n", {}),
+            (b"# Ids: names\n1 02\n02 3\n7\n", {}),
+            (b"7 100000000000000000000\n3\n5 7\n", {}),
+            (b"1 2\n3 3\n5 1\n", {"directed": False}),
+            (b"1 2\n3 3\n4 1\n", {"num_vertices": 5, "index_base": 1}),
+        ],
+        read_adjlist,
+        b"# c",
+    ),
+    "networkx": Format(
+        "graph.edgelist",
+        [
+            (b"0 1 {}\n1 2 {}\n2 0 {}\n", {}),
+            (b"0 1 {'weight': 3}\n1 2 {'weight': -4, 'x': [1, 2]}\n2 0 {'weight': 5}\n", {}),
+            (b"a b {'weight': 3.5, 'y': 'z'}\nb c {'y': 1, 'weight': 4}\n", {}),
+            (b"a b {'y': {'weight': 3}}\nb c {'y': '}'}\n", {}),
+            (b"0 1 {'weight': 3}\n1 2 {'weight': 4}\n", {"weighted": False}),
+        ],
+        read_edge_data,
+        b"# c",
+    ),
+    "gap": Format("graph.sg", _GAP, partial(read_gap, False), pack=partial(packed_gap, False), binary=True),
+    "gap-weighted": Format(
+        "graph.wsg", _GAP, partial(read_gap, True), pack=partial(packed_gap, True), binary=True
+    ),
+    "graphml": Format(
+        "graph.graphml",
+        [
+            (_MARKUP % b"<node id='1'/><node id='2'/><node id='7'/><edge source='1' target='2'/>", {}),
+            (
+                b"<?xml version='1.0' encoding='UTF-8'?>"
+                + _MARKUP.replace(b"undirected", b"directed")
+                % (
+                    b"<edge source='b' target='a'><data key='w'>2.5</data></edge>\n<node id='a'/>\n<node id='b'/>"
+                    b"<edge source='a' target='b'><data key='w'>3</data><data key='x'>y</data></edge>\n"
+                ),
+                {},
+            ),
+        ],
+        read_graphml,
+        b"<!-- c -->",
+    ),
+    "npz": Format("graph.npz", _ARRAYS, read_npz, pack=packed_npz, binary=True),
+    "parquet": Format("graph.parquet", _ARRAYS, read_parquet, pack=packed_parquet, binary=True),
 }

@@ -107,3 +107,27 @@ def _of_blanks(draw: random.Random, data: bytes, comment: bytes) -> bytes:
             draw.choice([b"\xef\xbb\xbf", b"\n", b" "]) + data,
         ]
     )
+
+
+def overwritten(draw: random.Random, data: bytes) -> bytes:
+    """A file of binary numbers, with mistakes that mostly keep its length."""
+    for _ in range(draw.choice([1, 1, 1, 2, 3])):
+        size = draw.choice([1, 4, 4, 8, 8])
+        place, other = (draw.randrange(0, max(len(data) - size, 0) + 1) for _ in range(2))
+        if draw.random() < 0.5:  # where numbers begin, behind a byte
+            place, other = place // size * size + 1, other // size * size + 1
+        number = draw.choice(
+            [0, 1, 2, 3, 4, 5, 255, -1, 2**31 - 1, 2**31, 2**32, 2**40, 2**62, 2**63 - 1, 2**63]
+        )
+        written = (number % 2 ** (8 * size)).to_bytes(size, "little")
+        data = draw.choice(
+            [
+                data[:place] + written + data[place + size :],
+                data[:place] + written + data[place + size :],
+                data[:place] + data[other : other + size] + data[place + size :],
+                data[:place] + bytes([draw.randrange(256)]) + data[place + 1 :],
+                data[:place]
+                + draw.choice([data[:place], data[place + size :], b"", data[-8:] + data[place:]]),
+            ]
+        )
+    return data

@@ -9,12 +9,16 @@ from typing import Any
 from reference import Expected, Unsure, refuse_unless
 from reference_tables import read_table
 
+from edgewise.whole import zstd_module
+
+_ZSTD = zstd_module()
 #: How gzip begins; and flags in its fourth byte that zlib checks, and Python's own module does not.
 _GZIP, _CHECKED = b"\x1f", 0xE2
 _STREAMS: dict[bytes, Callable[[], Any]] = {
     b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
     b"BZh": bz2.BZ2Decompressor,
     b"\xfd7zXZ\x00": lzma.LZMADecompressor,
+    b"\x28\xb5\x2f\xfd": _ZSTD.ZstdDecompressor,
 }
 
 
@@ -31,14 +35,16 @@ def read_packed(data: bytes, **options: Any) -> Expected:
 def _unpacked(data: bytes, stream: Callable[[], Any]) -> bytes:
     """The content of all streams, one behind the other."""
     content = b""
-    while data.strip(b"\0"):
+    while data:
         if data[:1] == _GZIP and data[3:4] and data[3] & _CHECKED:
             raise Unsure
         unpacker = stream()
         try:
             content += unpacker.decompress(data)
-        except (OSError, lzma.LZMAError, zlib.error):
+        except (OSError, lzma.LZMAError, zlib.error, _ZSTD.ZstdError):
             refuse_unless(False)
         refuse_unless(unpacker.eof)
-        data = unpacker.unused_data.lstrip(b"\0")
+        data = unpacker.unused_data
+        if stream is not _ZSTD.ZstdDecompressor:
+            data = data.lstrip(b"\0")
     return content

@@ -29,17 +29,21 @@ from edgewise.algorithms.betweenness.dependencies import sum_dependencies
 from edgewise.algorithms.betweenness.edges import edge_betweenness as edge_betweenness
 from edgewise.algorithms.betweenness.sources import asked_sources
 from edgewise.algorithms.betweenness.sums import DependencyResult
+from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
+from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.errors import ParameterError
 from edgewise.execution import Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
 from edgewise.schedule import Schedule
+from edgewise.vertex_result import VertexResult
 
 
-class BetweennessResult(DependencyResult):
+class BetweennessResult(DependencyResult, VertexResult):
     """The betweenness centrality of vertices; `dependency` has the shape (n,)."""
 
     algorithm = "betweenness"
+    _main = "centrality"
 
     @cached_property
     def centrality(self) -> np.ndarray:
@@ -51,13 +55,14 @@ class BetweennessResult(DependencyResult):
         return {"centrality": self.centrality}
 
 
+@names_elsewhere(**WEIGHT)
 def betweenness(
     graph: Graph,
     *,
     k: int | None = None,
     sources: Any = None,
     seed: int = 0,
-    weighted: bool = False,
+    weighted: bool | None = None,
     normalized: bool = True,
     endpoints: bool = False,
     device: str = "auto",
@@ -77,7 +82,8 @@ def betweenness(
         k: the number of sources to draw at random, without repetition, instead of all vertices.
         sources: the sources instead, a list of the user's ids.
         seed: the seed of the drawing.
-        weighted: shortest paths have the least weight, instead of the fewest arcs; weights must be positive.
+        weighted: True for shortest paths of the least weight; weights must be positive. False or None for those of the
+            fewest arcs.
         normalized: divide by the number of pairs of other vertices; else pairs of an undirected graph count once.
             Sums over some sources are scaled up to those over all, as in NetworkX (3.5): see `scale_factors`.
         endpoints: count paths for their ends, too.
@@ -105,9 +111,8 @@ def betweenness(
             buffer, which adds up in any order.
     """
     check_graph("betweenness", graph)
-    check_flags(
-        ParameterError, "betweenness: ", weighted=weighted, normalized=normalized, endpoints=endpoints
-    )
+    weighted = uses_weights("betweenness", graph, weighted, by_itself=False)
+    check_flags(ParameterError, "betweenness: ", normalized=normalized, endpoints=endpoints)
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
     asked = asked_sources("betweenness", graph, k, sources, seed)
     how = device, schedule, progress, memory_limit, checkpoint

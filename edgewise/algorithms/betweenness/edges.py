@@ -25,6 +25,9 @@ from edgewise.algorithms.betweenness.cpu import ON_ARCS
 from edgewise.algorithms.betweenness.dependencies import sum_dependencies
 from edgewise.algorithms.betweenness.sources import asked_sources
 from edgewise.algorithms.betweenness.sums import DependencyResult
+from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
+from edgewise.algorithms.common.weighted import uses_weights
+from edgewise.edge_result import EdgeResult
 from edgewise.errors import ParameterError
 from edgewise.execution import Progress
 from edgewise.graph import Graph, check_graph
@@ -34,7 +37,7 @@ from edgewise.result import check_count, first_rows
 from edgewise.schedule import Schedule
 
 
-class EdgeBetweennessResult(DependencyResult):
+class EdgeBetweennessResult(DependencyResult, EdgeResult):
     """The betweenness centrality of edges; in a directed graph, of arcs.
 
     Edges are in the order of the graph's arcs; an undirected edge has the place of its arc from the end of lower index.
@@ -42,7 +45,12 @@ class EdgeBetweennessResult(DependencyResult):
     """
 
     algorithm = "edge_betweenness"
+    _main = "centrality"
     _derived = ("source_index", "target_index", "centrality")
+
+    @property
+    def _has_directions(self) -> bool:
+        return self.graph.directed
 
     @cached_property
     def _arcs(self) -> Any:
@@ -69,7 +77,7 @@ class EdgeBetweennessResult(DependencyResult):
         )
         return both[self._arcs] * self._factors()
 
-    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+    def top_rows(self, count: int = 10) -> dict[str, np.ndarray]:
         """The edges with the largest centrality."""
         rows = first_rows(self.centrality, check_count(count))
         arcs = rows if self.graph.directed else self._arcs[rows]
@@ -82,18 +90,15 @@ class EdgeBetweennessResult(DependencyResult):
         ends = self.graph.ids_of(self.source_index), self.graph.ids_of(self.target_index)
         return {"source": ends[0], "target": ends[1], "centrality": self.centrality}
 
-    def table(self) -> dict[str, np.ndarray]:
-        """`columns`: there is no column of vertices."""
-        return self.columns()
 
-
+@names_elsewhere(**WEIGHT)
 def edge_betweenness(
     graph: Graph,
     *,
     k: int | None = None,
     sources: Any = None,
     seed: int = 0,
-    weighted: bool = False,
+    weighted: bool | None = None,
     normalized: bool = True,
     device: str = "auto",
     schedule: Schedule | None = None,
@@ -125,7 +130,8 @@ def edge_betweenness(
         GraphError, ParameterError, OutputError, ScheduleError: as `betweenness`.
     """
     check_graph("edge_betweenness", graph)
-    check_flags(ParameterError, "edge_betweenness: ", weighted=weighted, normalized=normalized)
+    weighted = uses_weights("edge_betweenness", graph, weighted, by_itself=False)
+    check_flags(ParameterError, "edge_betweenness: ", normalized=normalized)
     asked = asked_sources("edge_betweenness", graph, k, sources, seed)
     how = device, schedule, progress, memory_limit, checkpoint
     total, chosen, run = sum_dependencies(asked, weighted, ON_ARCS, *how)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from edgewise.algorithms.common.lengths import WeightedArcs, arcs_of, distance_dtype, weight_range
+from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.errors import GraphError
 from edgewise.graph import Graph
 
@@ -18,12 +19,8 @@ def exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
     Raises:
         GraphError: there are no weights, one is not positive, or their sums could be too large.
     """
-    if not weighted:
+    if not uses_weights(name, graph, weighted, by_itself=False):
         return np.dtype(np.int32)
-    if not graph.weighted:
-        raise GraphError(
-            f"{name}: weighted=True, but the graph has no weights; read it with weights, or leave it out"
-        )
     least, heaviest = weight_range(graph)
     if not least > 0:
         raise GraphError(

@@ -42,10 +42,6 @@ class DependencyResult(Result):
         """The number of ``sources``."""
         return {"sources": self.num_sources}
 
-    def top(self, count: int = 10) -> dict[str, np.ndarray]:
-        """The rows with the largest centrality."""
-        return self._top_rows("centrality", count)
-
     @property
     def _passes(self) -> int:
         return 2 * self.num_sources

@@ -20,7 +20,6 @@ Steps. `cpu_push`, `cpu_pull`; `cpu_traverse` chooses, with a cost model in plac
 import operator
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,19 +38,24 @@ from edgewise.algorithms.bfs.layers import layers_asked as layers_asked
 from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, bytes_by_clusters, no_memory
+from edgewise.algorithms.common.names import names_elsewhere
+from edgewise.algorithms.common.sources import as_sources
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.explain import is_asked
 from edgewise.graph import Arrays, Graph, VertexId, check_graph, least_pages
 from edgewise.kernels.door import cuda_problem
 from edgewise.memory import as_bytes, in_turn
-from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none
+from edgewise.path_result import PathResult
+from edgewise.result import Columns, HostArray, SavedColumns
 from edgewise.schedule import Buffered, Layered, Pull, Push, Schedule
 from edgewise.text import shown
 
 
-class BFSResult(Result):
+class BFSResult(PathResult):
     """Levels and parents from one source or several.
+
+    ``result[vertex]`` is the level, or None if the vertex was not reached.
 
     Attributes:
         source: the user's id of the source, or the list of ids, as given.
@@ -62,7 +66,8 @@ class BFSResult(Result):
     """
 
     algorithm = "bfs"
-    level, parent_index = HostArray(), HostArray()
+    _main = "level"
+    level = HostArray()
 
     def __init__(
         self,
@@ -76,31 +81,20 @@ class BFSResult(Result):
         super().__init__(graph, run, levels, {"level": level, "parent_index": parent})
         self.source, self.max_depth = copy(source), max_depth
 
-    @cached_property
-    def parent(self) -> np.ndarray:
-        """The parents as the user's ids, shape (n,); `edgewise.result.no_vertex`, mostly -1, for none."""
-        return ids_or_none(self.graph, self.parent_index)
-
-    @cached_property
-    def num_reached(self) -> int:
-        """The number of vertices that were reached, sources included."""
-        return int(np.count_nonzero(self.level >= 0))
+    def _are_reached(self, lengths: np.ndarray) -> np.ndarray:
+        return lengths >= 0
 
     def columns(self) -> dict[str, np.ndarray]:
         """The columns ``level`` and ``parent``."""
         return {"level": self.level, "parent": self.parent}
 
-    def missing(self) -> dict[str, np.ndarray]:
-        """Levels of vertices that were not reached, and parents of these and of sources."""
-        return {"level": self.level < 0, "parent": self.parent_index < 0}
-
     def summary(self) -> dict[str, Any]:
         """The number of vertices ``reached``, and the highest level, the ``depth``."""
         return {"reached": self.num_reached, "depth": int(self.level.max())}
 
-    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+    def top_rows(self, count: int = 10) -> dict[str, np.ndarray]:
         """The vertices on the lowest levels."""
-        return self._top_rows("level", count, largest=False, shown=self.level >= 0)
+        return self._top_rows("level", count, largest=False, shown=self.reached)
 
     def verify(self, graph: Graph) -> bool:
         """Check that these are the levels: see `verify.verify_levels`."""
@@ -119,6 +113,7 @@ class BFSResult(Result):
         return verify_levels(graph, sources, limit, level, parent)
 
 
+@names_elsewhere(depth_limit="max_depth", cutoff="max_depth", sources="source, which takes several, too")
 def bfs(
     graph: Graph,
     source: VertexId,
@@ -137,7 +132,7 @@ def bfs(
 
     Args:
         graph: directed or undirected.
-        source: the user's id of a vertex, or a list of ids: levels count from the nearest.
+        source: the user's id of a vertex, or a list or a set of ids: levels count from the nearest.
         max_depth: look no further than this level; None for all.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. ``Push()`` or
             ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance other than
@@ -154,27 +149,44 @@ def bfs(
         ParseError, OutputError: the file of layers that a schedule asks for cannot be used, or written.
     """
     check_graph("bfs", graph)
-    asked, schedule = layers_asked("bfs", schedule)
-    looking_up = graph.looking_up(source)
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
     how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
+    source = as_sources(graph, source)
+    levels, run = find_levels("bfs", graph, source, limit, schedule, how)
+    return BFSResult(graph, run, levels, source, None if max_depth is None else limit)
+
+
+def find_levels(
+    name: str, graph: Graph, source: Any, limit: int, schedule: Schedule | None, how: dict[str, Any]
+) -> tuple[tuple[Any, Any, int], Execution]:
+    """Levels, parents and the number of levels expanded, as of `BFSResult`, and the run.
+
+    Args:
+        name: what runs, for messages.
+        graph, source, schedule: as for `bfs`.
+        limit: the highest level to look for.
+        how: the other options of the run: device, progress and memory_limit.
+    """
+    asked, schedule = layers_asked(name, schedule)
+    looking_up = graph.looking_up(source)
+    device, progress, memory_limit = how["device"], how["progress"], how["memory_limit"]
     if asked is not None:
         after = layers_memory(graph, schedule, True).most
-        found = graph_in_layers("bfs", graph, asked, device, memory_limit, after, weights=False)
-        return _over_layers(graph, source, max_depth, limit, found, schedule, how)
+        found = graph_in_layers(name, graph, asked, device, memory_limit, after, weights=False)
+        return _over_layers(name, graph, source, limit, found, schedule, how)
 
     def memory(schedule: Schedule) -> int:
         needed = in_turn(looking_up, search_memory(graph, schedule)).most
         if is_asked() and not isinstance(schedule.delivery, Push):  # it makes in-edges if it may
             pulling = in_turn(looking_up, search_memory(graph, replace(schedule, delivery=Pull()))).most
-            pages = least_pages(graph, threads_of("bfs", schedule))
-            room = rest_of(as_bytes("bfs: memory_limit", memory_limit), pages)
+            pages = least_pages(graph, threads_of(name, schedule))
+            room = rest_of(as_bytes(f"{name}: memory_limit", memory_limit), pages)
             needed = pulling if room is None or pulling <= room else needed
         return needed
 
     work, rounds = search_cost(graph)
     task = begin(
-        "bfs",
+        name,
         graph,
         device,
         schedule,
@@ -197,15 +209,15 @@ def bfs(
     )
     sources = np.atleast_1d(graph.index_of(source)).astype(np.int64, copy=False)
     if len(sources) == 0:
-        raise ParameterError("bfs: the list of sources is empty; expected at least one")
+        raise ParameterError(f"{name}: the list of sources is empty; expected at least one")
     chosen = task.admission.chosen
     searches = chosen.on_gpu and not chosen.as_program
     if searches and (at_hand := layers_at_hand(graph, sources)) is not None:
-        return _over_layers(graph, source, max_depth, limit, at_hand, schedule, how)
+        return _over_layers(name, graph, source, limit, at_hand, schedule, how)
     levels, run = task.find(graph, sources, limit)
     if searches:
         note_search(graph, sources, run.seconds)
-    return BFSResult(graph, run, levels, source, None if max_depth is None else limit)
+    return levels, run
 
 
 def graph_in_layers(
@@ -256,21 +268,21 @@ def _indices_of(graph: Graph, ids: Any, what: str) -> np.ndarray:
 
 
 def _over_layers(
+    name: str,
     graph: Graph,
     source: Any,
-    max_depth: int | None,
     limit: int,
     found: Found,
     schedule: Schedule,
     how: dict[str, Any],
-) -> BFSResult:
-    """`bfs` over a graph in layers."""
+) -> tuple[tuple[Any, Any, int], Execution]:
+    """`find_levels` over a graph in layers."""
     moved, n = found.made.graph, graph.num_vertices
-    sources = _indices_of(graph, source, "bfs: the list of sources")
+    sources = _indices_of(graph, source, f"{name}: the list of sources")
     from_roots = np.array_equal(sources, found.made.roots)
     work, rounds = (layers_work(moved), 1.0) if from_roots else search_cost(moved)
     task = begin(
-        "bfs",
+        name,
         moved,
         schedule=schedule,
         work=work,
@@ -294,7 +306,7 @@ def _over_layers(
     )
     levels, run = task.find(found.made, None if from_roots else found.made.graph.places_of(sources), limit)
     found.tell(run)
-    return BFSResult(graph, run, levels, source, None if max_depth is None else limit)
+    return levels, run
 
 
 def as_depth(max_depth: Any) -> int:

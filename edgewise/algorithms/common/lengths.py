@@ -1,5 +1,6 @@
 """Lengths of arcs and of paths: the arrays that kernels read, and a dtype that no path overflows."""
 
+import functools
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -75,6 +76,7 @@ def distance_dtype(graph: Graph) -> np.dtype:
     )
 
 
+@functools.cache
 def unreached_value(dtype: np.dtype) -> Any:
     """The distance of a vertex that was not reached, as a NumPy scalar: inf, or the largest integer."""
     return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)

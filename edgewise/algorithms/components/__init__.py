@@ -27,12 +27,13 @@ from edgewise.algorithms.components.cpu import components, components_memory, co
 from edgewise.algorithms.components.verify import verify_components
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
-from edgewise.result import Columns, HostArray, Result, SavedColumns, check_count
+from edgewise.result import Columns, HostArray, SavedColumns, check_count
 from edgewise.schedule import Buffered, Pull, Push, Schedule
+from edgewise.vertex_result import VertexResult
 
 
-class ComponentsResult(Result):
-    """Connected components.
+class ComponentsResult(VertexResult):
+    """Connected components. ``result[vertex]`` is the id of the smallest vertex of the component.
 
     Attributes:
         component: int32, shape (n,): the index of the smallest vertex of each vertex's component.
@@ -41,6 +42,7 @@ class ComponentsResult(Result):
     """
 
     algorithm = "components"
+    _main = "component"
     component = HostArray()
     #: Checks labels and the number of components.
     _check = staticmethod(verify_components)
@@ -63,7 +65,16 @@ class ComponentsResult(Result):
         """The number of ``components``."""
         return {"components": int(self.num_components)}
 
-    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+    def top(self, k: int = 10) -> list[tuple[Any, Any]]:
+        """The largest components, at most `k`: pairs of the id that labels each and its size in vertices."""
+        rows = self.top_rows(k)
+        return list(zip(rows["component"].tolist(), rows["size"].tolist(), strict=True))
+
+    def _as_values(self, name: str, raw: np.ndarray) -> list[Any]:
+        ids: list[Any] = self.graph.ids_of(raw).tolist()
+        return ids
+
+    def top_rows(self, count: int = 10) -> dict[str, np.ndarray]:
         """The largest components: the vertex that labels each, ``component``, and its ``size`` in vertices."""
         labels, sizes = np.unique(self.component, return_counts=True)
         order = np.argsort(-sizes, kind="stable")[: check_count(count)]

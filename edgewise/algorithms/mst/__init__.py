@@ -25,18 +25,21 @@ import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived, check_numbers
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
+from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
+from edgewise.algorithms.common.weighted import uses_weights, without_weights
 from edgewise.algorithms.mst.cpu import forest, forest_memory, forest_work
 from edgewise.algorithms.mst.memory import rounds_bytes
 from edgewise.algorithms.mst.verify import exact_sum, verify_forest
+from edgewise.edge_result import EdgeResult
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.graph.checks import check_flags
-from edgewise.result import HostArray, Result
+from edgewise.result import HostArray
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
-class MSTResult(Result):
+class MSTResult(EdgeResult):
     """A minimum spanning forest.
 
     Attributes:
@@ -50,14 +53,17 @@ class MSTResult(Result):
     """
 
     algorithm = "mst"
+    _main, _has_directions = "weight", False
     source_index, target_index, weight = HostArray(), HostArray(), HostArray()
 
-    def __init__(self, graph: Graph, run: Execution, found: tuple[Any, Any, Any, int]) -> None:
+    def __init__(
+        self, graph: Graph, run: Execution, found: tuple[Any, Any, Any, int], weighted: bool
+    ) -> None:
         source, target, weight, rounds = found
         super().__init__(
             graph, run, rounds, {"source_index": source, "target_index": target, "weight": weight}
         )
-        self.num_edges = len(source)
+        self.num_edges, self._weighted = len(source), weighted
         self.num_components = graph.num_vertices - self.num_edges
 
     @cached_property
@@ -79,10 +85,6 @@ class MSTResult(Result):
         """The columns ``source``, ``target`` and ``weight``: of edges, not of vertices."""
         return {"source": self.source, "target": self.target, "weight": self.weight}
 
-    def table(self) -> dict[str, np.ndarray]:
-        """`columns`: there is no column of vertices."""
-        return self.columns()
-
     def summary(self) -> dict[str, Any]:
         """The numbers of ``edges`` and ``components``, and the ``total_weight``."""
         return {
@@ -91,7 +93,7 @@ class MSTResult(Result):
             "total_weight": self.total_weight,
         }
 
-    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+    def top_rows(self, count: int = 10) -> dict[str, np.ndarray]:
         """The heaviest edges."""
         return self._top_rows("weight", count, shown=np.ones(self.num_edges, bool))
 
@@ -99,15 +101,18 @@ class MSTResult(Result):
         """Check that this is a minimum spanning forest: see `verify.verify_forest`."""
         check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "source", "target")
-        verify_forest(graph, self.source_index, self.target_index, self.weight, self.total_weight)
+        weighed = graph if self._weighted else without_weights(graph)
+        verify_forest(weighed, self.source_index, self.target_index, self.weight, self.total_weight)
         edges = len(self.source_index)
         check_numbers(self, num_edges=edges, num_components=graph.num_vertices - edges)
         return True
 
 
+@names_elsewhere(**WEIGHT)
 def mst(
     graph: Graph,
     *,
+    weighted: bool | None = None,
     symmetrize: bool = False,
     device: str = "auto",
     schedule: Schedule | None = None,
@@ -122,6 +127,7 @@ def mst(
 
     Args:
         graph: undirected, or directed with `symmetrize`.
+        weighted: True demands weights, and False gives each edge the weight 1; None uses weights if the graph has them.
         symmetrize: take each arc of a directed graph for an edge. This needs in-edges, which are made if there are none
             yet; the graph keeps them.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no
@@ -132,7 +138,7 @@ def mst(
         An `MSTResult`. O(m log n) work.
 
     Raises:
-        GraphError: a directed graph without `symmetrize`.
+        GraphError: a directed graph without `symmetrize`, or no weights although they are demanded.
         ScheduleError: a balance or a layout on the CPU, or a delivery that does not exist.
     """
     check_graph("mst", graph)
@@ -142,6 +148,8 @@ def mst(
             "mst: the graph is directed; a spanning forest is that of an undirected one. Set symmetrize=True to take "
             "each arc for an edge, or make the graph with directed=False"
         )
+    weighs = uses_weights("mst", graph, weighted, graph.weighted)
+    result_of, graph = graph, graph if weighs else without_weights(graph)
     dtype = graph.weight_dtype or np.dtype(np.int32)
     task = begin(
         "mst",
@@ -162,7 +170,7 @@ def mst(
         program=Form("mst.program.forest", no_memory, (Push, Pull, Buffered)),
     )
     found, run = task.find(graph, dtype)
-    return MSTResult(graph, run, found)
+    return MSTResult(result_of, run, found, weighs)
 
 
 def _gpu_memory(graph: Graph, weight: np.dtype) -> int:

@@ -25,7 +25,9 @@ import numpy as np
 from edgewise.algorithms.common.derived import check_numbers
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.lengths import weight_range
+from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
 from edgewise.algorithms.common.numbers import as_float, as_steps
+from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.algorithms.pagerank.cpu import LIKELY_ITERATIONS, ROUNDS, rank, rank_memory, rank_work
 from edgewise.algorithms.pagerank.memory import apart_bytes, apart_lists, in_place_bytes
 from edgewise.algorithms.pagerank.verify import Outcome, verify_converged, verify_outcome
@@ -33,13 +35,13 @@ from edgewise.algorithms.pagerank.walk import Ranked, Walk, distribution
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
-from edgewise.graph.checks import check_flags
-from edgewise.result import Columns, HostArray, Result, SavedColumns
+from edgewise.result import Columns, HostArray, SavedColumns
 from edgewise.schedule import Buffered, Pull, Schedule
 from edgewise.text import shown
+from edgewise.vertex_result import VertexResult
 
 
-class PageRankResult(Result):
+class PageRankResult(VertexResult):
     """Ranks that sum to 1.
 
     Attributes:
@@ -52,6 +54,7 @@ class PageRankResult(Result):
     """
 
     algorithm = "pagerank"
+    _main = "rank"
     rank = HostArray()
 
     def __init__(
@@ -70,6 +73,9 @@ class PageRankResult(Result):
         self.damping, self._walk = walk.damping, walk
         self._asked = tol
         self._begin, self._limit, self._shares, self._on_gpu = begin, limit, ranked.shares, run.on_gpu
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_shares": functools.partial(np.copy, self._shares())}
 
     def columns(self) -> dict[str, np.ndarray]:
         """The column ``rank``."""
@@ -119,18 +125,26 @@ class PageRankResult(Result):
         damping: Any = 0.85,
         tol: Any = None,
         personalization: Any = None,
-        weighted: Any = False,
+        weighted: Any = None,
         dtype: Any = np.float64,
         **given: Any,
     ) -> bool:
         """Check ranks that were written to a file and have converged: see `Result.verify_columns`."""
         saved = SavedColumns(graph, columns)
+        weighted = uses_weights("pagerank", graph, weighted, by_itself=False)
         checked = check_parameters(graph, damping, tol, 0, weighted, dtype)
         jump = None if personalization is None else distribution(graph, "personalization", personalization)
         walk = Walk(graph, checked.damping, jump, weighted)
         return verify_converged(walk, saved.numbers("rank", checked.kind), checked.enough)
 
 
+@names_elsewhere(
+    alpha="damping, the probability of following an arc",
+    max_iter="max_iterations",
+    nstart="start, the ranks to begin with",
+    dangling="personalization, by which the rank of vertices without out-arcs is given away, too",
+    **WEIGHT,
+)
 def pagerank(
     graph: Graph,
     *,
@@ -139,7 +153,7 @@ def pagerank(
     max_iterations: int = 200,
     personalization: Mapping[Any, float] | np.ndarray | None = None,
     start: Mapping[Any, float] | np.ndarray | None = None,
-    weighted: bool = False,
+    weighted: bool | None = None,
     dtype: Any = np.float64,
     device: str = "auto",
     schedule: Schedule | None = None,
@@ -159,7 +173,8 @@ def pagerank(
         personalization: where jumps, and the rank of vertices without out-arcs, go: {id: value} (others 0), or an
             array of shape (n,); not negative, not all 0; uniform if left out.
         start: the ranks to begin with, given like `personalization`; uniform if left out.
-        weighted: follow arcs in proportion to the graph's weights, which must not be negative.
+        weighted: True to follow arcs in proportion to the graph's weights, which must not be negative; False or None
+            to follow each alike.
         dtype: float64, or float32 for half the memory: each iteration rounds its ranks, so a rank has a relative error
             of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in a program, and of this dtype
             in the GPU's own kernel.
@@ -176,6 +191,7 @@ def pagerank(
         ScheduleError: a balance or a layout on the CPU, or ``EdgeBased()``, which adds up in any order; ``Push()``.
     """
     check_graph("pagerank", graph)
+    weighted = uses_weights("pagerank", graph, weighted, by_itself=False)
     kind, damping, enough, limit = check_parameters(graph, damping, tol, max_iterations, weighted, dtype)
     jumps, program = personalization is not None, Form("pagerank.program.rank", no_memory, (Pull, Buffered))
     in_place = Form(
@@ -257,8 +273,7 @@ class Parameters(NamedTuple):
 def check_parameters(
     graph: Graph, damping: Any, tol: Any, max_iterations: Any, weighted: bool, dtype: Any
 ) -> Parameters:
-    """Refuse parameters out of their ranges, and weights that are missing or negative."""
-    check_flags(ParameterError, "pagerank: ", weighted=weighted)
+    """Refuse parameters out of their ranges, and negative weights."""
     try:
         kind = np.dtype(dtype)
     except Exception:  # NumPy shows the value, which may raise anything
@@ -270,10 +285,6 @@ def check_parameters(
     limit = as_steps("pagerank: max_iterations", max_iterations)
     if kind not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ParameterError(f"pagerank: dtype is {kind}; expected float64 or float32")
-    if weighted and not graph.weighted:
-        raise GraphError(
-            "pagerank: weighted=True, but the graph has no weights; read it with weights, or leave it out"
-        )
     if weighted and weight_range(graph)[0] < 0:
         raise GraphError(
             f"pagerank: the weight {weight_range(graph)[0]} is negative; expected weights of at least 0"

@@ -32,7 +32,7 @@ from edgewise.schedule import Buffered, Pull, Push, Schedule
 
 
 class SCCResult(ComponentsResult):
-    """Strongly connected components.
+    """Strongly connected components. ``result[vertex]`` is the id of the smallest vertex of the component.
 
     Attributes:
         component: int32, shape (n,): the index of the smallest vertex of each vertex's component.

@@ -1,6 +1,7 @@
-"""Single-source shortest paths over weighted edges.
+"""Shortest paths over weighted edges.
 
-Result. The least sum of weights over all paths from the source, for each vertex, and a tree of such paths.
+Result. The least sum of weights over all paths from the source, or from the nearest of several, for each vertex, and a
+tree of such paths.
 
 Idea. Vertices wait in buckets of width delta by their tentative distance; the lowest bucket is emptied until it stays
 empty (delta-stepping). A small delta wastes no work, a large one gives every thread enough. Negative weights take
@@ -17,7 +18,6 @@ Steps. `cpu_delta_stepping` or `cpu_bellman_ford`, then `path_tree` for the pare
 """
 
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +25,7 @@ import numpy as np
 from edgewise.algorithms.bfs import (
     DEEP,
     Found,
+    find_levels,
     graph_in_layers,
     layers_asked,
     layers_at_hand,
@@ -32,8 +33,13 @@ from edgewise.algorithms.bfs import (
 )
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, bytes_by_clusters, no_memory
-from edgewise.algorithms.common.lengths import distance_dtype, unreached_value
+from edgewise.algorithms.common.lengths import unreached_value
+from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
 from edgewise.algorithms.common.numbers import as_float
+from edgewise.algorithms.common.sources import as_sources
+from edgewise.algorithms.common.weighted import uses_weights
+from edgewise.algorithms.sssp.asked import Asked, as_bound, bound_of
+from edgewise.algorithms.sssp.asked import ask as ask
 from edgewise.algorithms.sssp.cpu import (
     layers_memory,
     paths_in_layers,
@@ -43,65 +49,73 @@ from edgewise.algorithms.sssp.cpu import (
 )
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.algorithms.sssp.weights import LEAST_DELTA, is_signed
-from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
+from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, VertexId, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.layout.layers import ring_arcs, stage_arcs
 from edgewise.memory import in_turn
-from edgewise.result import Columns, HostArray, Result, SavedColumns, ids_or_none, is_finite
+from edgewise.path_result import PathResult
+from edgewise.result import Columns, HostArray, SavedColumns, is_finite
 from edgewise.schedule import Buffered, Pull, Push, Schedule
-from edgewise.text import shown
 
 _Paths = tuple[Any, Any, int]
 
 _SMALLEST = float(np.finfo(np.float64).smallest_subnormal)
 
 
-class SSSPResult(Result):
-    """Shortest paths from one vertex.
+class SSSPResult(PathResult):
+    """Shortest paths from the nearest of some vertices.
+
+    ``result[vertex]`` is the distance. It is inf for a vertex that was not reached, or None if distances are integers.
 
     Attributes:
-        source: the user's id of the source.
+        source: the user's id of the source, or the list of ids.
+        target, max_distance: what was asked for, or None. Vertices farther away count as not reached.
+        weighted: whether the lengths of edges are the weights of the graph; else each is 1.
         distance: shape (n,): inf, or the largest value of an integer dtype, for vertices that were not reached.
-        parent_index: int32, shape (n,): the vertex before each on its path; -1 for the source and for vertices that
-            were not reached.
+        parent_index: int32, shape (n,): the vertex before each on its path; -1 for sources and for vertices that were
+            not reached.
         supersteps: the number of buckets emptied, which may depend on the number of threads, or of supersteps of
-            Bellman-Ford or of a program; by clusters, the number of visits to them.
+            Bellman-Ford or of a program; by clusters, the number of visits to them; of levels, without weights.
     """
 
     algorithm = "sssp"
-    distance, parent_index = HostArray(), HostArray()
+    _main = "distance"
+    distance = HostArray()
 
-    def __init__(self, graph: Graph, run: Execution, start: int, paths: _Paths) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        run: Execution,
+        source: Any,
+        paths: _Paths,
+        *,
+        target: Any = None,
+        max_distance: float | None = None,
+        weighted: bool | None = None,
+    ) -> None:
         distance, parent, supersteps = paths
         super().__init__(graph, run, supersteps, {"distance": distance, "parent_index": parent})
-        self.source = graph.ids_of(np.array([start])).tolist()[0]
+        index = graph.index_of(source)
+        ids = graph.ids_of(np.atleast_1d(index)).tolist()
+        self.source = ids if np.ndim(index) else ids[0]
+        self.target, self.max_distance = target, max_distance
+        self.weighted = graph.weighted if weighted is None else weighted
 
-    @cached_property
-    def parent(self) -> np.ndarray:
-        """The parents as the user's ids, shape (n,); `edgewise.result.no_vertex`, mostly -1, for none."""
-        return ids_or_none(self.graph, self.parent_index)
-
-    @cached_property
-    def num_reached(self) -> int:
-        """The number of vertices that were reached, the source included."""
-        return int(np.count_nonzero(self.distance != unreached_value(self.distance.dtype)))
+    def _are_reached(self, lengths: np.ndarray) -> np.ndarray:
+        return lengths != unreached_value(lengths.dtype)
 
     def columns(self) -> dict[str, np.ndarray]:
         """The columns ``distance`` and ``parent``."""
         return {"distance": self.distance, "parent": self.parent}
-
-    def missing(self) -> dict[str, np.ndarray]:
-        """Distances of vertices that were not reached, and parents of these and of the source."""
-        return {"distance": ~is_finite(self.distance), "parent": self.parent_index < 0}
 
     def summary(self) -> dict[str, Any]:
         """The number of vertices ``reached``, and the distance of the ``farthest``."""
         reached = self.distance[is_finite(self.distance)]
         return {"reached": self.num_reached, "farthest": reached.max().item() if len(reached) else None}
 
-    def top(self, count: int = 10) -> dict[str, np.ndarray]:
+    def top_rows(self, count: int = 10) -> dict[str, np.ndarray]:
         """The vertices with the least distances."""
         return self._top_rows("distance", count, largest=False)
 
@@ -109,28 +123,44 @@ class SSSPResult(Result):
         """Check that these are shortest paths: see `verify_paths`."""
         check_graph(f"{type(self).__name__}.verify", graph)
         check_derived(self, "parent", "num_reached")
-        return verify_paths(graph, index_of_source(graph, self.source), self.distance, self.parent_index)
+        target = None if self.target is None else index_of_source(graph, self.target)
+        bound = as_bound("sssp: max_distance", self.max_distance, self.distance.dtype)
+        sources = np.atleast_1d(index_of_source(graph, self.source))
+        asked = Asked(sources, self.distance.dtype, bound, target)
+        return verify_paths(graph, asked, self.distance, self.parent_index, self.weighted)
 
     @classmethod
     def verify_columns(cls, graph: Graph, columns: Columns, **given: Any) -> bool:
         """Check distances and parents that were written to a file: see `Result.verify_columns`."""
         saved = SavedColumns(graph, columns)
-        start, kind = graph.index_of(given["source"]), distance_dtype(graph)
-        distance = saved.numbers("distance", kind, missing=unreached_value(kind))
-        return verify_paths(graph, start, distance, saved.vertices("parent"))
+        weighted = uses_weights("sssp", graph, given.get("weighted"), graph.weighted)
+        bound = bound_of("sssp", graph, None, given.get("max_distance"), weighted)
+        asked = ask("sssp", graph, given["source"], given.get("target"), bound)
+        distance = saved.numbers("distance", asked.dtype, missing=asked.unreached)
+        return verify_paths(graph, asked, distance, saved.vertices("parent"), weighted)
 
 
+@names_elsewhere(
+    cutoff="max_distance",
+    sources="source, which takes several, too",
+    **WEIGHT,
+)
 def sssp(
     graph: Graph,
     source: VertexId,
     *,
+    target: VertexId = None,
+    max_distance: float | None = None,
+    weighted: bool | None = None,
     delta: float | Literal["auto"] = "auto",
     device: str = "auto",
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
 ) -> SSSPResult:
-    """Shortest paths from one vertex to all others. In a graph without weights every edge has length 1.
+    """Shortest paths from one vertex, or from the nearest of several, to all others.
+
+    In a graph without weights every edge has length 1.
 
     Answers do not depend on threads, on delta, or on the order of the work. Of several parents that give equal
     distances, the one of lowest index among those nearer to the source is taken (`path_tree`); with negative
@@ -138,46 +168,86 @@ def sssp(
 
     Args:
         graph: weights may be negative, as long as no negative cycle can be reached.
-        source: the user's id of the vertex to start from.
+        source: the user's id of the vertex to start from, or a list or a set of ids: distances are those from the
+            nearest.
+        target: the id of a vertex, or None for all. All vertices that are as near as it have their distances then, and
+            those that are farther count as not reached. The search ends early. If it is not reached itself, all that
+            can be reached have their distances.
+        max_distance: vertices farther away than this number of at least 0 count as not reached, and nothing is looked
+            for beyond. For float distances it is rounded to their dtype.
+        weighted: the lengths of edges are the weights of the graph if True, which demands them. False gives each edge
+            the length 1: this is a breadth-first search, distances are int32, and parents are those of `bfs`. None
+            uses weights if the graph has them.
         delta: the width of a bucket, in the unit of the weights; "auto" takes it from the weights and the degrees.
-            It changes only the time. A run as a program has no buckets, nor has one over layers on a GPU.
+            It changes only the time. A run as a program has no buckets, nor has one over layers on a GPU, nor a
+            breadth-first search.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. On a GPU, negative
             weights, or a schedule with a balance other than `Clustered`, a `Layout` or a buffer, make it run as a
             program; else there is no delivery but ``Push()``. With `Layered`, it sweeps over lists of layers there
             until no distance falls any more; so it does by default for a graph beyond the GPU's memory, once there are
-            deep layers from the source.
+            deep layers from the source. Several sources do not run over layers there.
 
     Returns:
         An `SSSPResult`. O(n + m) on average for random weights and bounded degrees (Meyer and Sanders, section 4);
         O(n * m) at worst with negative weights.
 
     Raises:
-        GraphError: the source is not in the graph, integer distances could pass int64, or a distance is beyond the
-            floats of the weights' dtype.
+        GraphError: a source or the target is not in the graph, there are no weights although they are demanded,
+            integer distances could pass int64, or a distance is beyond the floats of the weights' dtype.
         NegativeCycleError: a negative cycle can be reached; the message names a vertex on it. In an undirected graph
             every negative edge is such a cycle.
-        ParameterError: a delta that is not positive and finite.
+        ParameterError: a delta that is not positive and finite, no source, a `max_distance` that is not a number of at
+            least 0, or a target or a `max_distance` beside negative weights.
         ScheduleError: a balance or a `Layout` on the CPU, a delivery that does not exist, or negative weights in
             layers.
         ParseError, OutputError: the file of layers that a schedule asks for cannot be used, or written.
     """
     check_graph("sssp", graph)
-    looking_up = graph.looking_up(source)
     if not (isinstance(delta, str) and delta == "auto"):
         given = as_float("sssp: delta", delta, "a positive number, or 'auto'", least=_SMALLEST)
         delta = max(given, LEAST_DELTA)
-    dtype = distance_dtype(graph)
-    asked, schedule = layers_asked("sssp", schedule)
-    how: dict[str, Any] = {"progress": progress, "memory_limit": memory_limit}
-    if asked is not None:
+    source, weighs = as_sources(graph, source), uses_weights("sssp", graph, weighted, graph.weighted)
+    bound = bound_of("sssp", graph, target, max_distance, weighs)
+    how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
+    if graph.weighted and not weighs:
+        paths, run = _by_hops(graph, source, target, bound, schedule, how)
+    else:
+        paths, run = _by_lengths(graph, source, target, bound, delta, schedule, how)
+    return SSSPResult(graph, run, source, paths, target=target, max_distance=max_distance, weighted=weighs)
+
+
+def _by_hops(
+    graph: Graph, source: Any, target: Any, bound: Any, schedule: Schedule | None, how: dict[str, Any]
+) -> tuple[_Paths, Execution]:
+    """`sssp` with edges of length 1, whatever the weights: levels as distances."""
+    asked, limit = ask("sssp", graph, source, target, bound), min(int(bound), graph.num_vertices)
+    (level, parent, supersteps), run = find_levels("sssp", graph, source, limit, schedule, how)
+    level[level < 0] = asked.unreached
+    asked.cut(level, parent)
+    return (level, parent, supersteps), run
+
+
+def _by_lengths(
+    graph: Graph,
+    source: Any,
+    target: Any,
+    bound: Any,
+    delta: float | Literal["auto"],
+    schedule: Schedule | None,
+    how: dict[str, Any],
+) -> tuple[_Paths, Execution]:
+    """`sssp` by weights, or in a graph without weights."""
+    looking_up, dtype = graph.looking_up(source), bound.dtype
+    layers, schedule = layers_asked("sssp", schedule)
+    if layers is not None:
         if is_signed(graph):
             raise ScheduleError(
                 "sssp: there are negative weights, which do not run over layers; leave layout at 'auto'"
             )
         after = layers_memory(graph, dtype, schedule).most
-        found = graph_in_layers("sssp", graph, asked, device, memory_limit, after)
-        how |= {"device": device, "schedule": schedule}
-        return _over_layers(graph, _index_of(graph, source), dtype, delta, found, asked.min_edges, how)
+        found = graph_in_layers("sssp", graph, layers, how["device"], how["memory_limit"], after)
+        asked = ask("sssp", graph, source, target, bound)
+        return _over_layers(graph, asked, delta, found, layers.min_edges, how | {"schedule": schedule})
     program = Form("sssp.program.shortest_paths", no_memory, (Push, Pull, Buffered))
     paths_on_gpu = Form(
         "sssp.cuda.shortest_paths",
@@ -189,10 +259,8 @@ def sssp(
     task = begin(
         "sssp",
         graph,
-        device,
-        schedule,
-        progress,
-        memory_limit,
+        schedule=schedule,
+        **how,
         work=paths_work(graph),
         rounds=3 * levels(graph.num_vertices, graph.num_arcs),
         arrays=Arrays.rows(graph.weighted),
@@ -205,32 +273,31 @@ def sssp(
         program=program,
         by_clusters=not is_signed(graph),
     )
-    start, chosen = _index_of(graph, source), task.admission.chosen
-    sources = np.array([start], np.int64)
+    asked, chosen = ask("sssp", graph, source, target, bound), task.admission.chosen
     may_sweep = chosen.on_gpu and not chosen.as_program and not is_signed(graph) and delta == "auto"
+    may_sweep &= len(asked.sources) == 1 and not asked.is_bounded
     if may_sweep and graph.placement is not None:
-        at_hand = layers_at_hand(graph, sources, DEEP, weights=True)
+        at_hand = layers_at_hand(graph, asked.sources, DEEP, weights=True)
         if at_hand is not None:
-            how |= {"device": "cuda", "schedule": schedule}
+            on_gpu = how | {"device": "cuda", "schedule": schedule}
             with suppress(MemoryLimitError):  # it takes a little more than a run without layers
-                return _over_layers(graph, start, dtype, delta, at_hand, None, how)
-    paths, run = task.find(graph, start, dtype, delta)
+                return _over_layers(graph, asked, delta, at_hand, None, on_gpu)
+    paths, run = task.find(graph, asked, delta)
     if run.on_gpu:
-        note_search(graph, sources, run.seconds)
-    return SSSPResult(graph, run, start, paths)
+        note_search(graph, asked.sources, run.seconds)
+    return paths, run
 
 
 def _over_layers(
     graph: Graph,
-    start: int,
-    dtype: np.dtype,
+    asked: Asked,
     delta: float | Literal["auto"],
     found: Found,
     min_edges: int | None,
     how: dict[str, Any],
-) -> SSSPResult:
+) -> tuple[_Paths, Execution]:
     """`sssp` over a graph in layers."""
-    moved, n = found.made.graph, graph.num_vertices
+    moved, n, dtype = found.made.graph, graph.num_vertices, asked.dtype
     task = begin(
         "sssp",
         moved,
@@ -248,23 +315,19 @@ def _over_layers(
         program="over layers",
         **how,
     )
-    paths, run = task.find(found.made, graph, start, dtype, delta, min_edges)
+    if task.admission.chosen.on_gpu and len(asked.sources) > 1:
+        raise ScheduleError(
+            "sssp: several sources do not run over layers on a GPU; leave layout at 'auto', or take device='cpu'"
+        )
+    paths, run = task.find(found.made, graph, asked, delta, min_edges)
     found.tell(run)
-    return SSSPResult(graph, run, start, paths)
+    return paths, run
 
 
 def _ring_bytes(graph: Graph) -> int:
     """The memory of a run over layers for arcs of lists that it has on a GPU beyond the memory."""
     of_weight = 0 if graph.weight_dtype is None else graph.weight_dtype.itemsize
     return (ring_arcs(graph.num_arcs) + stage_arcs(graph.num_arcs)) * (4 + of_weight)
-
-
-def _index_of(graph: Graph, source: Any) -> int:
-    """The index of the source, which has to be one vertex."""
-    start = graph.index_of(source)
-    if np.ndim(start):
-        raise ParameterError(f"sssp: source is {shown(source)}; expected one vertex")
-    return int(start)
 
 
 def _vertex_bytes(graph: Graph, dtype: np.dtype) -> int:

@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 
 from edgewise.algorithms.common.lengths import arcs_of, unreached_value, weight_range
+from edgewise.algorithms.sssp.asked import Asked
 from edgewise.algorithms.sssp.cpu_bellman_ford import QUEUED, STEP, bellman_ford, make_search, searching
 from edgewise.algorithms.sssp.cpu_buckets import (
     MAX_BUCKETS,
@@ -36,15 +37,12 @@ from edgewise.schedule import Schedule
 Paths = tuple[np.ndarray, np.ndarray, int]
 
 
-def shortest_paths(
-    graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
-) -> Paths:
+def shortest_paths(graph: Graph, asked: Asked, delta: float | Literal["auto"], run: Execution) -> Paths:
     """Distances, parents and supersteps.
 
     Args:
         graph: the graph.
-        start: the source.
-        dtype: of distances.
+        asked: what is asked for; without bounds if there are negative weights.
         delta: the width of buckets, if no weight is negative.
         run: the run that this is.
 
@@ -53,19 +51,19 @@ def shortest_paths(
         NegativeCycleError: a negative cycle can be reached.
     """
     if is_signed(graph):
-        found = _by_bellman_ford(graph, start, dtype, run)
+        found = _by_bellman_ford(graph, asked, run)
     else:
-        found = _by_delta_stepping(graph, start, dtype, auto_delta(graph) if delta == "auto" else delta, run)
+        found = _by_delta_stepping(graph, asked, auto_delta(graph) if delta == "auto" else delta, run)
     distance, _, _ = found
-    refuse_overflow(graph, start, distance)
+    if asked.bound_by(distance) == asked.unreached:
+        refuse_overflow(graph, asked.sources, distance)
     return found
 
 
 def paths_in_layers(
     made: GraphInLayers,
     graph: Graph,
-    start: int,
-    dtype: np.dtype,
+    asked: Asked,
     delta: float | Literal["auto"],
     min_arcs: int | None,
     run: Execution,
@@ -75,37 +73,39 @@ def paths_in_layers(
     Args:
         made: the graph in layers.
         graph: the graph itself, with weights of at least 0.
-        start, dtype, delta, run: as for `shortest_paths`.
+        asked, delta, run: as for `shortest_paths`.
         min_arcs: for a GPU.
 
     Raises:
         GraphError: a distance is beyond the floats of this dtype.
     """
-    (place,) = made.graph.places_of(np.array([start])).tolist()
-    by_place, _, supersteps = shortest_paths(made.graph, place, dtype, delta, run)
+    target = None if asked.target is None else int(made.order.place[asked.target])
+    by_places = asked._replace(sources=np.sort(made.graph.places_of(asked.sources)), target=target)
+    by_place, _, supersteps = shortest_paths(made.graph, by_places, delta, run)
     distance = by_place[made.order.place]
     del by_place
-    return distance, parents_of(graph, start, distance, run), supersteps
+    return distance, parents_of(graph, asked, distance, run), supersteps
 
 
-def parents_of(graph: Graph, start: int, distance: np.ndarray, run: Execution) -> np.ndarray:
-    """Parents for final distances, int32, shape (n,); -1 for the source and for vertices that were not reached.
+def parents_of(graph: Graph, asked: Asked, distance: np.ndarray, run: Execution) -> np.ndarray:
+    """Parents for final distances, int32, shape (n,); -1 for sources and for vertices that were not reached.
 
     Args:
         graph: with weights of at least 0.
-        start: the source.
+        asked: what was asked for.
         distance: shape (n,), of the dtype of `distance_dtype`.
         run: the run that this is part of.
 
     Raises:
         GraphError: a distance is beyond the floats of this dtype.
     """
-    refuse_overflow(graph, start, distance)
-    parent, unreached = np.full(graph.num_vertices, NONE, np.uint32), unreached_value(distance.dtype)
+    if asked.bound_by(distance) == asked.unreached:
+        refuse_overflow(graph, asked.sources, distance)
+    parent, unreached = np.full(graph.num_vertices, NONE, np.uint32), asked.unreached
     arcs = arcs_of(graph)
     run.launch(nearer_parents, arcs, distance, parent, unreached, work=2 * graph.num_arcs)
     if may_have_orphans(graph, distance.dtype):
-        attach_rest(arcs, distance, parent, start, unreached, run)
+        attach_rest(arcs, distance, parent, asked.sources, unreached, run)
     return parent.view(np.int32)
 
 
@@ -156,17 +156,18 @@ def _inner_dtype(graph: Graph, dtype: np.dtype) -> np.dtype:
     return np.dtype(np.int32) if short else dtype
 
 
-def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, run: Execution) -> Paths:
+def _by_delta_stepping(graph: Graph, asked: Asked, delta: float, run: Execution) -> Paths:
     """Distances, parents and supersteps, if no weight is negative."""
+    dtype, beyond = asked.dtype, asked.unreached
     n, work, arcs, heaviest = graph.num_vertices, paths_work(graph), arcs_of(graph), weight_range(graph)[1]
     delta = max(delta, heaviest * n / MAX_BUCKETS)
     run.explain(f"delta-stepping with buckets of width {delta:.4g}")
     inner = _inner_dtype(graph, dtype)
-    state, parent = make_state(n, inner), np.empty(n, np.uint32)
-    buckets = make_buckets(n, run.num_threads, inner, delta)
+    state, parent, unreached = make_state(n, inner), np.empty(n, np.uint32), unreached_value(inner)
+    target = NONE if asked.target is None else asked.target
+    buckets = make_buckets(n, run.num_threads, inner, delta, min(asked.bound, unreached), target)
     board = np.zeros((run.num_threads, CPU_LINE), np.int64)
     listed = np.empty(bucket_chunks(n, run.num_threads), np.int64)
-    unreached, beyond = unreached_value(inner), unreached_value(dtype)
     run.launch(
         delta_stepping,
         arcs,
@@ -174,35 +175,38 @@ def _by_delta_stepping(graph: Graph, start: int, dtype: np.dtype, delta: float, 
         buckets,
         board,
         listed,
-        np.uint64(start),
+        asked.sources.view(np.uint64),
         unreached,
         work=work,
         rounds=levels(n, graph.num_arcs),
     )
+    words = buckets.words
+    del buckets, listed
     if state.dtype == dtype:
         distance = state
         parent.fill(NONE)
+        asked.cut(distance, parent.view(np.int32))
         run.launch(nearer_parents, arcs, distance, parent, unreached, work=2 * graph.num_arcs)
     else:
         distance = np.empty(n, dtype)
-        run.launch(unpack, state, buckets.distance, unreached, beyond, distance, parent, work=2 * n)
-    words = buckets.words
-    del state, buckets, listed
+        run.launch(unpack, state, np.empty(0, inner), unreached, beyond, distance, parent, work=2 * n)
+        asked.cut(distance, parent.view(np.int32))
+    del state
     if may_have_orphans(graph, dtype):
-        attach_rest(arcs, distance, parent, start, beyond, run)
+        attach_rest(arcs, distance, parent, asked.sources, beyond, run)
     if words[REBUILDS]:
         run.explain(f"buckets made anew {words[REBUILDS]} times, when the room for entries was used up")
     return distance, parent.view(np.int32), int(words[SUPERSTEPS])
 
 
-def _by_bellman_ford(graph: Graph, start: int, dtype: np.dtype, run: Execution) -> Paths:
+def _by_bellman_ford(graph: Graph, asked: Asked, run: Execution) -> Paths:
     """Distances, parents and supersteps with weights of any sign."""
     run.explain("Bellman-Ford, for there are negative weights")
-    search, until = make_search(graph.num_vertices, start, unreached_value(dtype)), 1
+    search, until = make_search(graph.num_vertices, asked.sources, asked.unreached), 1
     parent = search.parent.view(np.int32)
     while search.words[QUEUED]:
         run.launch(bellman_ford, arcs_of(graph), search, np.int64(until), work=paths_work(graph))
         if search.words[QUEUED]:
-            refuse_cycle(graph, start, parent)
+            refuse_cycle(graph, asked.sources, parent)
         until = min(2 * until, graph.num_vertices)
     return search.distance, parent, int(search.words[STEP])

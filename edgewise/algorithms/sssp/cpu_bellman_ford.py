@@ -1,4 +1,4 @@
-"""Bellman-Ford in supersteps: distances from one source over weights of any sign.
+"""Bellman-Ford in supersteps: distances from the nearest source over weights of any sign.
 
 Bellman, "On a routing problem" (1958); Moore (1959) for the queue. In each superstep the vertices whose distance fell
 in the one before offer it along their arcs. All read the distances of the step before, so after step k a vertex has
@@ -50,14 +50,14 @@ class BellmanFordState(NamedTuple):
     words: np.ndarray
 
 
-def make_search(num_vertices: int, source: int, unreached: Any) -> BellmanFordState:
-    """The state before the first superstep."""
+def make_search(num_vertices: int, sources: np.ndarray, unreached: Any) -> BellmanFordState:
+    """The state before the first superstep; each of the sources is given once."""
     distance = np.full(num_vertices, unreached)
-    distance[source] = 0
+    distance[sources] = 0
     queues = np.empty((2, num_vertices), np.uint32)
-    queues[0, 0] = source
+    queues[0, : len(sources)] = sources
     words = np.zeros(_WORDS.lines_size, np.int64)
-    words[QUEUED] = 1
+    words[QUEUED] = len(sources)
     parent = np.full(num_vertices, NO_VERTEX)
     return BellmanFordState(
         distance, distance.copy(), parent, np.zeros(num_vertices, np.int64), queues, words

@@ -11,6 +11,9 @@ got a shorter distance since, the entry is passed over.
 The pool is bounded and vertices may be entered any number of times, so it can run out. Then the entry is dropped and
 `LOST` is set, and after the superstep the buckets are made anew from the tentative distances, each vertex once
 (`rebuild`). The pool has room for twice that, so another n entries are made before it can run out again.
+
+Distances beyond a bound are not entered. When a distance of the target is found, the bound falls to it: what is nearer
+than the target is all found then, for no weight is negative.
 """
 
 from typing import Any, NamedTuple
@@ -46,6 +49,8 @@ class Buckets(NamedTuple):
         following: int64, shape (chunks,): the next chunk of a chain.
         words: int64: see `FRESH` and the others.
         per_distance: float64, shape (1,): 1 / delta.
+        bound: of the dtype of distances, shape (1,): the longest that is looked for.
+        target: uint64, shape (1,): the vertex whose distance lowers the bound; none of the vertices for none.
     """
 
     head: np.ndarray
@@ -57,6 +62,8 @@ class Buckets(NamedTuple):
     following: np.ndarray
     words: np.ndarray
     per_distance: np.ndarray
+    bound: np.ndarray
+    target: np.ndarray
 
 
 def bucket_chunks(num_vertices: int, num_threads: int) -> int:
@@ -64,8 +71,10 @@ def bucket_chunks(num_vertices: int, num_threads: int) -> int:
     return 2 * num_vertices // CHUNK + num_threads * (NEAR + 2)
 
 
-def make_buckets(num_vertices: int, num_threads: int, dtype: Any, delta: float) -> Buckets:
-    """Empty buckets of this width for distances of this dtype."""
+def make_buckets(
+    num_vertices: int, num_threads: int, dtype: Any, delta: float, bound: Any, target: Any
+) -> Buckets:
+    """Empty buckets of the width `delta` for distances of this dtype; see `Buckets`."""
     chunks = bucket_chunks(num_vertices, num_threads)
     lists = np.zeros((2, num_threads, NEAR + CPU_LINE), np.int64)
     return Buckets(
@@ -78,6 +87,8 @@ def make_buckets(num_vertices: int, num_threads: int, dtype: Any, delta: float) 
         following=np.empty(chunks, np.int64),
         words=np.zeros(_WORDS.lines_size, np.int64),
         per_distance=np.array([1.0 / delta]),
+        bound=np.array([bound], dtype),
+        target=np.array([target], np.uint64),
     )
 
 

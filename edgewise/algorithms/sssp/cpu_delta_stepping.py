@@ -1,4 +1,4 @@
-"""Delta-stepping on the CPU: distances from one source over weights that are not negative.
+"""Delta-stepping on the CPU: distances from the nearest source over weights that are not negative.
 
 Meyer and Sanders, "Δ-stepping: a parallelizable shortest path algorithm" (Journal of Algorithms 49, 2003), with the
 thread's own buckets of GAP (Beamer, Asanović, Patterson 2015) and the bucket fusion of GraphIt (Zhang et al., CGO
@@ -38,7 +38,7 @@ from edgewise.algorithms.sssp.cpu_buckets import (
 )
 from edgewise.algorithms.sssp.cpu_distances import NONE, distance_in, lower, start
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.cpu.atomics import atomic_add
+from edgewise.kernels.cpu.atomics import atomic_add, atomic_min
 from edgewise.kernels.cpu.bits import prefetch
 from edgewise.kernels.cpu.team import barrier, cancelled, report, team_kernel
 from edgewise.kernels.words import CPU_LINE
@@ -83,15 +83,18 @@ def _work_on(
         _reach(buckets, position, end, arcs, state)
         u, distance = np.uint64(buckets.vertex[position]), like[position]
         position += _ONE
-        if distance_in(state, u, like) != distance:
+        bound = buckets.bound[np.uint64(0)]  # it falls, so an old one is only too high
+        if distance > bound or distance_in(state, u, like) != distance:
             continue
         arc, last = np.uint64(arcs.offsets[u]), np.uint64(arcs.offsets[u + _ONE])
         while arc < last:
             v = np.uint64(arcs.targets[arc])
             offered = like.dtype.type(distance + length(arcs, arc))
             arc += _ONE
-            if lower(state, v, offered, u, distance):
+            if offered <= bound and lower(state, v, offered, u, distance):
                 push(buckets, thread, current, v, offered)
+                if v == buckets.target[np.uint64(0)]:
+                    atomic_min(buckets.bound, 0, offered)
 
 
 @device_function
@@ -204,10 +207,10 @@ def delta_stepping(
     buckets: Any,
     board: Any,
     work: Any,
-    source: Any,
+    sources: Any,
     unreached: Any,
 ) -> None:
-    """Fill `state` with the distances from the source.
+    """Fill `state` with the distances from the nearest source; some beyond the bound may be too long.
 
     Args:
         arcs: `WeightedArcs`.
@@ -215,7 +218,7 @@ def delta_stepping(
         buckets: from `make_buckets`, empty.
         board: int64, shape (threads, CPU_LINE).
         work: int64, shape (chunks,): room for the chunks of one bucket.
-        source: uint64, the index of the source.
+        sources: uint64, shape (k,): the indices of the sources, each once.
         unreached: the largest value of the dtype of distances.
     """
     me = np.uint64(thread)
@@ -226,8 +229,9 @@ def delta_stepping(
     if barrier(control, size):
         return
     if thread == 0:
-        start(state, source, zero, NONE)
-        push(buckets, me, current, source, zero)
+        for i in range(np.uint64(len(sources))):
+            start(state, sources[i], zero, NONE)
+            push(buckets, me, current, sources[i], zero)
     while True:
         _post(buckets, board, me, current)
         if barrier(control, size):

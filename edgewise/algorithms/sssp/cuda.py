@@ -27,6 +27,8 @@ from edgewise.algorithms.common.device_graph import (
 )
 from edgewise.algorithms.common.lengths import arcs_of, unreached_value
 from edgewise.algorithms.sssp import cuda_apart
+from edgewise.algorithms.sssp.asked import Asked
+from edgewise.algorithms.sssp.cuda_bounded import bounded_distances
 from edgewise.algorithms.sssp.cuda_layers import sweep
 from edgewise.algorithms.sssp.cuda_ring import Ring as Ring
 from edgewise.algorithms.sssp.cuda_rows import sorted_rows, suit
@@ -330,22 +332,22 @@ def gpu_delta(graph: Graph) -> float:
 
 
 def shortest_paths(
-    graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
+    graph: Graph, asked: Asked, delta: float | Literal["auto"], run: Execution
 ) -> tuple[Any, Any, int]:
     """Distances and parents, and supersteps; the arrays are on the GPU, or on the host: see `finished`.
 
     Args:
         graph: weights of at least 0.
-        start: the source.
-        dtype: of distances.
+        asked: what is asked for.
         delta: by how much the threshold rises.
         run: the run that this is.
 
     Raises:
         GraphError: a distance is beyond the floats of this dtype.
     """
-    if graph.placement is not None and suit(graph, dtype):
-        found = None if graph in _too_far else _over_sorted_rows(graph, start, dtype, delta, run)
+    plain = len(asked.sources) == 1 and not asked.is_bounded
+    if plain and graph.placement is not None and suit(graph, asked.dtype):
+        found = None if graph in _too_far else _over_sorted_rows(graph, asked, delta, run)
         if found is not None:
             return found
         if graph in _too_far:
@@ -354,8 +356,11 @@ def shortest_paths(
         graph_on_gpu(graph, run)  # makes in-edges
         rows = rows_for(graph, graph.weighted, run)
         if rows is not None:
-            return _over_clusters(graph, rows, start, dtype, run)
+            return _over_clusters(graph, rows, asked, run)
         delta = gpu_delta(graph)
+    if not plain:
+        return _within_bounds(graph, asked, delta, run)
+    (start,), dtype = asked.sources.tolist(), asked.dtype
     n, m = graph.num_vertices, graph.num_arcs
     on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph))
     kernel = kernel_of(Paths, offset_dtype(on_gpu), weight, dtype, graph.placement is not None)
@@ -368,24 +373,33 @@ def shortest_paths(
     forms = written_forms(host[FORMS:], FORM_NAMES)
     run.explain(f"supersteps on the GPU: {forms}; {host[RISES]} thresholds {delta:.4g} apart")
     paths = piles.best.view(dtype), parent.view(np.int32)
-    return *finished(graph, start, *paths, int(host[ORPHANS]), run), int(host[SUPERSTEPS])
+    return *finished(graph, asked, *paths, int(host[ORPHANS]), run), int(host[SUPERSTEPS])
 
 
-def _over_clusters(
-    graph: Graph, rows: ClusterRows, start: int, dtype: np.dtype, run: Execution
-) -> tuple[Any, Any, int]:
-    """`shortest_paths` by clusters."""
-    unreached = int(unreached_key(dtype))
-    distance, _, visits = keys_by_clusters(graph, rows, np.array([start]), dtype, unreached, unreached, run)
+def _within_bounds(graph: Graph, asked: Asked, delta: float, run: Execution) -> tuple[Any, Any, int]:
+    """`shortest_paths` from several sources, or within bounds: see `cuda_bounded`."""
+    on_gpu, weight = weighted_graph_on_gpu(graph, run, narrow_dtype(graph))
+    kinds = offset_dtype(on_gpu), weight, asked.dtype, graph.placement is not None
+    distance, supersteps = bounded_distances(graph, on_gpu, kinds, asked, delta, run)
     parent = full(graph.num_vertices, -1, np.int32)
-    orphans = nearest_parents(graph, start, distance, parent, run)
-    return *finished(graph, start, distance, parent, orphans, run), visits
+    orphans = nearest_parents(graph, asked, distance, parent, run)
+    return *finished(graph, asked, distance, parent, orphans, run), supersteps
+
+
+def _over_clusters(graph: Graph, rows: ClusterRows, asked: Asked, run: Execution) -> tuple[Any, Any, int]:
+    """`shortest_paths` by clusters."""
+    dtype, unreached = asked.dtype, int(unreached_key(asked.dtype))
+    distance, _, visits = keys_by_clusters(graph, rows, asked.sources, dtype, unreached, unreached, run)
+    parent = full(graph.num_vertices, -1, np.int32)
+    orphans = nearest_parents(graph, asked, distance, parent, run)
+    return *finished(graph, asked, distance, parent, orphans, run), visits
 
 
 def _over_sorted_rows(
-    graph: Graph, start: int, dtype: np.dtype, delta: float | Literal["auto"], run: Execution
+    graph: Graph, asked: Asked, delta: float | Literal["auto"], run: Execution
 ) -> tuple[Any, Any, int] | None:
     """`shortest_paths` of `cuda_apart`; None if the host has no room to sort rows, or distances are too long."""
+    (start,), dtype = asked.sources.tolist(), asked.dtype
     width = auto_delta(graph) if delta == "auto" else delta
     try:
         rows = laid_out(run, "sorted arcs by weight in the host's memory", graph, sorted_rows)
@@ -403,16 +417,16 @@ def _over_sorted_rows(
         f"supersteps on the GPU: {found.supersteps} in {found.ranges} ranges of distances; arcs out of a range were "
         f"followed {found.pushed} times from it, and {found.pulled} times by looking back"
     )
-    return *finished(graph, start, distance, parent, found.orphans, run), found.supersteps
+    return *finished(graph, asked, distance, parent, found.orphans, run), found.supersteps
 
 
 def finished(
-    graph: Graph, start: int, distance: Any, parent: Any, orphans: int, run: Execution
+    graph: Graph, asked: Asked, distance: Any, parent: Any, orphans: int, run: Execution
 ) -> tuple[Any, Any]:
-    """Distances and parents, checked and complete; on the host if some parents had to be found there.
+    """Distances and parents, checked, complete and cut; on the host if some parents had to be found there.
 
     Args:
-        graph, start: as for `shortest_paths`.
+        graph, asked: as for `shortest_paths`.
         distance, parent: on the GPU, shape (n,); int32 for parents.
         orphans: the number of vertices that were reached but have no parent: only arcs of length 0 lead there.
         run: the run that this is.
@@ -423,35 +437,36 @@ def finished(
     on_host = distance
     if orphans or may_overflow(graph, distance.dtype):
         on_host = host_copy(distance)
-        refuse_overflow(graph, start, on_host)
+        if asked.bound_by(on_host) == asked.unreached:
+            refuse_overflow(graph, asked.sources, on_host)
     if orphans:
         distance, parent = on_host, host_copy(parent)
         unreached = unreached_value(distance.dtype)
-        attach_rest(arcs_of(graph), distance, parent.view(np.uint32), start, unreached, run)
+        attach_rest(arcs_of(graph), distance, parent.view(np.uint32), asked.sources, unreached, run)
         run.explain(f"{orphans:,} parents over arcs of length 0 were found on the CPU")
+    asked.cut(distance, parent)
     return distance, parent
 
 
 def paths_in_layers(
     made: GraphInLayers,
     graph: Graph,
-    start: int,
-    dtype: np.dtype,
+    asked: Asked,
     delta: float | Literal["auto"],
     min_arcs: int | None,
     run: Execution,
 ) -> tuple[Any, Any, int]:
-    """`shortest_paths` by sweeps over a graph in layers, which have no `delta`; see `cuda_layers`."""
-    (place,) = made.graph.places_of(np.array([start])).tolist()
-    distance, parent, orphans, supersteps = sweep(made, place, dtype, min_arcs, run)
-    return *finished(graph, start, distance, parent, orphans, run), supersteps
+    """`shortest_paths` from one source by sweeps over a graph in layers, which have no `delta`; see `cuda_layers`."""
+    (place,) = made.graph.places_of(asked.sources).tolist()
+    distance, parent, orphans, supersteps = sweep(made, place, asked.dtype, min_arcs, run)
+    return *finished(graph, asked, distance, parent, orphans, run), supersteps
 
 
-def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: Execution) -> int:
+def nearest_parents(graph: Graph, asked: Asked, distance: Any, parent: Any, run: Execution) -> int:
     """Fill in parents, which are -1, from finished distances; how many vertices were reached but have none.
 
     Args:
-        graph, start: as for `shortest_paths`.
+        graph, asked: as for `shortest_paths`.
         distance, parent: on the GPU, shape (n,); int32 for parents.
         run: the run that this is.
     """
@@ -465,9 +480,9 @@ def nearest_parents(graph: Graph, start: int, distance: Any, parent: Any, run: E
         control=zeros(CONTROL.size, np.int64),
         host=signals(HOST.size),
         n=graph.num_vertices,
-        source=start,
+        source=int(asked.sources[0]),
         unreached=unreached_key(dtype),
     )
     kernel_of(Parents, offset_dtype(on_gpu), weight, dtype, False).start([given])
     wait(given.host, None)
-    return int(given.host[ORPHANS])
+    return int(given.host[ORPHANS]) - (len(asked.sources) - 1)

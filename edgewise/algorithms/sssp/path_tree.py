@@ -21,7 +21,7 @@ from edgewise.kernels.cpu.atomics import atomic_add, atomic_min, compare_and_swa
 from edgewise.kernels.cpu.team import barrier, claim, rewind, team_kernel
 from edgewise.memory import Step
 from edgewise.primitives.vertices import NO_VERTEX
-from edgewise.text import shown
+from edgewise.text import listed, shown
 
 _ONE = np.uint64(1)
 #: The parent of a vertex that has none; -1 as int32.
@@ -111,11 +111,11 @@ def _attach_targets(
 
 
 def attach_rest(
-    arcs: Any, distance: np.ndarray, parent: np.ndarray, start: int, unreached: Any, run: Execution
+    arcs: Any, distance: np.ndarray, parent: np.ndarray, sources: np.ndarray, unreached: Any, run: Execution
 ) -> None:
     """Find parents for vertices that only arcs of length zero reach, if there are any."""
     placed = parent != NO_VERTEX
-    placed[start] = True
+    placed[sources] = True
     reached = distance != unreached
     if np.count_nonzero(placed) == np.count_nonzero(reached):
         return
@@ -161,7 +161,12 @@ def first_on_cycle(parent: np.ndarray) -> int | None:
     return int(on_cycle.min()) if len(on_cycle) else None
 
 
-def refuse_cycle(graph: Graph, start: int, parent: np.ndarray) -> None:
+def named_sources(graph: Graph, sources: np.ndarray) -> str:
+    """The ids of sources, for a message."""
+    return listed(map(shown, graph.ids_of(sources[:100]).tolist()))
+
+
+def refuse_cycle(graph: Graph, sources: np.ndarray, parent: np.ndarray) -> None:
     """Refuse a cycle of parents, which has a negative weight while distances still fall.
 
     Raises:
@@ -169,8 +174,9 @@ def refuse_cycle(graph: Graph, start: int, parent: np.ndarray) -> None:
     """
     cycle = first_on_cycle(parent)
     if cycle is not None:
-        on_cycle, source = graph.ids_of(np.array([cycle, start])).tolist()
+        (on_cycle,) = graph.ids_of(np.array([cycle])).tolist()
         raise NegativeCycleError(
             f"sssp: vertex {shown(on_cycle)} is on a cycle of negative weight that can be reached from "
-            f"{shown(source)}, so there are no shortest paths. Make its weights positive, or drop an edge of it"
+            f"{named_sources(graph, sources)}, so there are no shortest paths. Make its weights positive, or drop an "
+            "edge of it"
         )

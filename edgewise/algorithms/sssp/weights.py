@@ -3,7 +3,7 @@
 import numpy as np
 
 from edgewise.algorithms.common.lengths import weight_range
-from edgewise.algorithms.sssp.path_tree import mark_targets
+from edgewise.algorithms.sssp.path_tree import mark_targets, named_sources
 from edgewise.errors import GraphError
 from edgewise.graph import Graph
 from edgewise.kernels.cpu.team import run_alone
@@ -38,7 +38,7 @@ def narrow_dtype(graph: Graph) -> np.dtype | None:
     return next(fitting, graph.weight_dtype)
 
 
-def refuse_overflow(graph: Graph, start: int, distance: np.ndarray) -> None:
+def refuse_overflow(graph: Graph, sources: np.ndarray, distance: np.ndarray) -> None:
     """Refuse distances that left the range of floats: those that are infinite, though the vertex can be reached.
 
     Raises:
@@ -51,11 +51,11 @@ def refuse_overflow(graph: Graph, start: int, distance: np.ndarray) -> None:
     run_alone(mark_targets, graph.offsets, graph.targets, distance != np.inf, lost)
     lost &= ~np.isfinite(distance)
     if lost.any():
-        v, source = graph.ids_of(np.array([np.argmax(lost), start])).tolist()
+        (v,) = graph.ids_of(np.array([np.argmax(lost)])).tolist()
         wider = ", or convert them with .astype(np.float64)" if dtype.itemsize == 4 else ""
         raise GraphError(
-            f"sssp: vertex {shown(v)} can be reached from {shown(source)}, but its distance, or one on the way, is "
-            f"more than {dtype} holds; scale the weights down{wider}"
+            f"sssp: vertex {shown(v)} can be reached from {named_sources(graph, sources)}, but its distance, or one on "
+            f"the way, is more than {dtype} holds; scale the weights down{wider}"
         )
 
 

@@ -1,0 +1,38 @@
+"""Arguments by the names that NetworkX has for them: an error says what they are called here."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from edgewise.errors import ParameterError
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+def names_elsewhere(**instead: str) -> Callable[[Callable[_Given, _Result]], Callable[_Given, _Result]]:
+    """A decorator of algorithms, which refuses arguments of NetworkX that have another name here.
+
+    Args:
+        instead: for each such name, what to give instead.
+
+    Raises:
+        ParameterError: by the function, for an argument of such a name.
+    """
+
+    def decorated(function: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+        @functools.wraps(function)
+        def called(*args: _Given.args, **options: _Given.kwargs) -> _Result:
+            for name in instead.keys() & options.keys():
+                raise ParameterError(
+                    f"{function.__name__} has no argument {name!r}, as NetworkX has; expected {instead[name]}"
+                )
+            return function(*args, **options)
+
+        return called
+
+    return decorated
+
+
+#: What stands for the weights of NetworkX's edges.
+WEIGHT: dict[str, Any] = {"weight": "weighted=True for the weights of the graph, or weighted=False"}
