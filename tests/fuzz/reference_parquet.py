@@ -30,7 +30,8 @@ def read_parquet(data: bytes, weighted: bool | None = None) -> Expected:
     import pyarrow.parquet
 
     try:
-        table = pyarrow.parquet.ParquetFile(io.BytesIO(data)).read()
+        file = pyarrow.parquet.ParquetFile(io.BytesIO(data))
+        table = file.read()
         columns = {name: table[name].to_pylist() for name in table.column_names}
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError, KeyError):
         raise Unsure from None  # damage is found where it is read, and not all is read
@@ -39,7 +40,8 @@ def read_parquet(data: bytes, weighted: bool | None = None) -> Expected:
     kinds = [table.schema.field(name).type for name in columns]
     integers = all(map(pyarrow.types.is_integer, kinds[:2]))
     refuse_unless(integers or all(map(pyarrow.types.is_string, kinds[:2])))
-    refuse_unless(len(table) and all(None not in column for column in columns.values()))
+    refuse_unless(len(table) and len(table) == file.metadata.num_rows)
+    refuse_unless(all(None not in column for column in columns.values()))
     weights = columns.get("weight")
     if weights is not None and weighted is not False:
         refuse_unless(pyarrow.types.is_integer(kinds[2]) or pyarrow.types.is_floating(kinds[2]))
