@@ -139,6 +139,13 @@ def test_columns_of_edges(archive: Any, dtype: str) -> None:
         read(archive(edge_index=ends, edge_weight=weights[:2]))
 
 
+def test_features_of_edges_are_left_out_with_a_word(archive: Any) -> None:
+    path = archive(edge_index=np.array([[0, 1], [1, 2]]), edge_attr=np.array([0.5, 1]))
+    with pytest.warns(GraphWarning, match="has the array edge_attr, which was left out"):
+        assert not read(path).weighted
+    assert not read(path, weighted=False).weighted
+
+
 CSR = {
     "format": b"csr",
     "shape": np.array([2, 2]),

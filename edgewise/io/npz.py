@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from edgewise.errors import GraphError, ParseError
+from edgewise.errors import GraphError, GraphWarning, ParseError, warn
 from edgewise.graph import Graph
 from edgewise.graph.checks import as_rows
 from edgewise.graph.csr import Rows, transpose
@@ -30,7 +30,7 @@ from edgewise.io.budget import Budget
 from edgewise.io.formats import GraphFormat, Report
 from edgewise.io.options import ReadOptions
 from edgewise.memory import held, in_turn
-from edgewise.text import listed, shown
+from edgewise.text import listed, printable, shown
 
 #: The prefix of the arrays of data sets for learning on graphs.
 _ADJACENCY = "adj_"
@@ -231,6 +231,12 @@ def _read_edges(archive: Archive, budget: Budget, options: ReadOptions) -> tuple
     has_weights = "edge_weight" in archive.names
     if options.weighted and not has_weights:
         raise ParseError(f"{budget.path} has no array edge_weight to read with weighted=True")
+    if not has_weights and options.weighted is None and "edge_attr" in archive.names:
+        warn(
+            f"{printable(str(budget.path))} has the array edge_attr, which was left out: weights are in edge_weight. "
+            "weighted=False says that there are none",
+            GraphWarning,
+        )
     weights = None
     if has_weights and options.weighted is not False:
         weights = _as_weights(archive.array("edge_weight", _NUMBERS, 1), budget, options)

@@ -1,7 +1,8 @@
 """Write a graph in the format of a suffix, whole or not at all."""
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from edgewise.errors import GraphWarning, OutputError, ParameterError, warn
@@ -138,16 +139,11 @@ def write(
     if known is not None:
         _write_graph(graph, path, known, progress or (lambda done: None))
         return
-    try:
-        with written_whole(path) as file:
-            for done in writer.write(file, graph, ids):
-                if progress is not None:
-                    progress(done)
-            graph.check_unchanged()
-    except OutputError:
-        raise
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
+    with _explained(path), written_whole(path) as file:
+        for done in writer.write(file, graph, ids):
+            if progress is not None:
+                progress(done)
+        graph.check_unchanged()
     if _suffix(path) == ".csv" and not quote_formulas:
         tell_of_formulas(path, [ids])
 
@@ -176,8 +172,7 @@ def check_graph_writable(path: Path) -> None:
             f"with {', '.join(COMPRESSIONS)}, or {', '.join(others)} or {SUFFIX}"
         )
     check_place(path)
-    if path.suffix in COMPRESSIONS:
-        check_compression(path)
+    check_compression(path)
 
 
 def _graph_format(path: Path) -> GraphFormat | None:
@@ -189,10 +184,16 @@ def _graph_format(path: Path) -> GraphFormat | None:
 
 def _write_graph(graph: Graph, path: Path, known: GraphFormat, progress: Callable[[int], None]) -> None:
     """Write a file that is not one of lines of edges."""
+    with _explained(path), replacing(path) as aside, open_bytes(aside, path.suffix) as file:
+        known.write(graph, file, _suffix(path).lower(), progress)
+        graph.check_unchanged()
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be written which it is. Raises OutputError."""
     try:
-        with replacing(path) as aside, open_bytes(aside, path.suffix) as file:
-            known.write(graph, file, _suffix(path).lower(), progress)
-            graph.check_unchanged()
+        yield
     except OutputError:
         raise
     except OSError as error:
