@@ -126,26 +126,17 @@ def write(
     if own:
         graph.save(path, in_edges=in_edges, progress=progress and _of_arcs(progress, graph))
         return
-    known = _graph_format(path)
+    known, report = _graph_format(path), progress or (lambda done: None)
     if known is None:
-        writer = _WRITERS[_suffix(path)]
-        ids = writer.ids(graph, quote_formulas)
+        _write_text(graph, path, quote_formulas, report)
+    else:
+        _write_graph(graph, path, known, report)
     if graph.edge_attributes:
         warn(
             f"{path} is without the edge attributes {listed(graph.edge_attributes)}; a file whose name ends in "
             f"{SUFFIX} keeps them",
             GraphWarning,
         )
-    if known is not None:
-        _write_graph(graph, path, known, progress or (lambda done: None))
-        return
-    with _explained(path), written_whole(path) as file:
-        for done in writer.write(file, graph, ids):
-            if progress is not None:
-                progress(done)
-        graph.check_unchanged()
-    if _suffix(path) == ".csv" and not quote_formulas:
-        tell_of_formulas(path, [ids])
 
 
 def writing(graph: Graph, path: Path, in_edges: bool) -> int:
@@ -180,6 +171,18 @@ def _graph_format(path: Path) -> GraphFormat | None:
     from edgewise.io.graph_formats import by_suffix  # not loaded with edgewise, but with the first file
 
     return by_suffix(path, COMPRESSIONS)
+
+
+def _write_text(graph: Graph, path: Path, quote_formulas: bool, progress: Callable[[int], None]) -> None:
+    """Write a file of lines of edges, or of rows."""
+    writer = _WRITERS[_suffix(path)]
+    ids = writer.ids(graph, quote_formulas)
+    with _explained(path), written_whole(path) as file:
+        for done in writer.write(file, graph, ids):
+            progress(done)
+        graph.check_unchanged()
+    if _suffix(path) == ".csv" and not quote_formulas:
+        tell_of_formulas(path, [ids])
 
 
 def _write_graph(graph: Graph, path: Path, known: GraphFormat, progress: Callable[[int], None]) -> None:
