@@ -3,6 +3,7 @@
 A column of numbers is passed on as it lies in memory where it is one piece without missing values; it is not copied.
 """
 
+import datetime
 from collections.abc import Callable
 from typing import Any
 
@@ -162,8 +163,8 @@ def polars_of(columns: dict[str, np.ndarray]) -> Any:
 
 
 def for_polars(values: np.ndarray) -> Any:
-    """A column for a DataFrame of polars, which would take the kind of the first value for that of all: of strings, or
-    of objects if they are of several kinds; None is no value."""
+    """A column for a DataFrame of polars, which would take the kind of the first value for that of all: of strings, of
+    dates, or of objects if they are of several kinds; None is no value."""
     import polars
 
     if values.dtype != object:
@@ -172,6 +173,8 @@ def for_polars(values: np.ndarray) -> Any:
     kinds = set(map(type, each)) - {type(None)}
     if kinds <= {str}:
         return polars.Series(each, dtype=polars.String)
+    if kinds == {datetime.date}:
+        return polars.Series(each, dtype=polars.Date)
     return polars.Series(each, dtype=polars.Object) if len(kinds) > 1 else values
 
 
