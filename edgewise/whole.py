@@ -163,7 +163,7 @@ def _remove_if_left(aside: Path) -> None:
 
 def check_compression(path: Path) -> None:
     """Refuse a compression, by the suffix of a file, whose package is not installed. Raises MissingDependencyError."""
-    if path.suffix == ".zst":
+    if path.suffix.lower() == ".zst":
         zstd_module()
 
 
@@ -196,6 +196,7 @@ def open_bytes(path: Path, suffix: str) -> IO[bytes]:
 
 def _opener(suffix: str, writes: bool) -> tuple[Any, dict[str, Any]]:
     """What opens files with the suffix of a compression, or of none, and how much it compresses."""
+    suffix = suffix.lower()
     if suffix == ".zst":
         return zstd_module().open, {}
     opens, levels = {

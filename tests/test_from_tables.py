@@ -331,3 +331,19 @@ def test_dates_are_ids():
     days = pandas.to_datetime(["2024-01-01", "2024-01-02", "2024-01-01"])
     frame = pandas.DataFrame({"source": days, "target": days[::-1]})
     assert datetime.datetime(2024, 1, 2) in ew.Graph.from_pandas(frame)
+    day = datetime.date(2024, 1, 1)
+    dates = ew.Graph.from_edges([day], [day + datetime.timedelta(1)])
+    assert dates.to_polars()["source"].dtype == polars.Date
+    assert ew.Graph.from_polars(dates.to_polars()).vertices.tolist() == dates.vertices.tolist()
+    assert ew.bfs(dates, day).to_frame()["parent"].to_list() == [None, day]
+
+
+def test_times_with_a_zone_are_refused_where_they_would_lose_it():
+    noon = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
+    columns = {"source": [noon], "target": [noon + datetime.timedelta(1)]}
+    for make, table in ((ew.Graph.from_polars, polars.DataFrame), (ew.Graph.from_arrow, pyarrow.table)):
+        with pytest.raises(
+            GraphError, match="column 'source' has times of the zone 'UTC', which would be lost"
+        ):
+            make(table(columns))
+    assert noon in ew.Graph.from_pandas(pandas.DataFrame(columns))

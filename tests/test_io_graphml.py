@@ -77,6 +77,12 @@ def test_written_as_networkx_reads_it_and_read_back(
     assert back.weight_dtype == kinds[weights and weights[0]]
 
 
+def test_suffixes_of_compressions_may_be_in_capitals(tmp_path: Path) -> None:
+    write(drawn(True, None), tmp_path / "a.graphml.GZ")
+    assert gzip.decompress((tmp_path / "a.graphml.GZ").read_bytes()).startswith(b"<?xml")
+    assert sorted_edges(read(tmp_path / "a.graphml.GZ")) == sorted_edges(drawn(True, None))
+
+
 def test_files_of_igraph(tmp_path: Path) -> None:
     igraph = pytest.importorskip("igraph")
     graph = drawn(True, "int64")

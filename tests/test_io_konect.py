@@ -31,6 +31,12 @@ def test_networks(file: Any, first: str, lines: str, edges: list, name: str) -> 
     assert graph.directed == ("asym" in first)
 
 
+def test_directed_means_both_directions_of_undirected_edges(file: Any) -> None:
+    graph = ew.read(file("% sym weighted\n1 2 0.5\n3 3 1\n", "out.a"), directed=True)
+    assert graph.directed
+    assert edges_of(graph) == [(1, 2, 0.5), (2, 1, 0.5), (3, 3, 1)]
+
+
 def test_columns_left_out_are_named(file: Any) -> None:
     path = file("% asym weighted\n1 2 0.5 1200000000\n", "out.a")
     with pytest.warns(GraphWarning, match="left out the fourth column, which has the times of edges"):
@@ -40,7 +46,7 @@ def test_columns_left_out_are_named(file: Any) -> None:
         assert edges_of(ew.read(counts)) == [(1, 2), (2, 1)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert edges_of(ew.read(counts, weighted=True, directed=True)) == [(1, 2, 3)]
+        assert edges_of(ew.read(counts, weighted=True)) == [(1, 2, 3), (2, 1, 3)]
         assert not ew.read(path, weighted=False).weighted
         assert edges_of(ew.read(path, weight_column=3)) == [(1, 2, 1200000000)]
 

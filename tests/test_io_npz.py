@@ -139,6 +139,13 @@ def test_columns_of_edges(archive: Any, dtype: str) -> None:
         read(archive(edge_index=ends, edge_weight=weights[:2]))
 
 
+def test_features_of_edges_are_left_out_with_a_word(archive: Any) -> None:
+    path = archive(edge_index=np.array([[0, 1], [1, 2]]), edge_attr=np.array([0.5, 1]))
+    with pytest.warns(GraphWarning, match="has the array edge_attr, which was left out"):
+        assert not read(path).weighted
+    assert not read(path, weighted=False).weighted
+
+
 CSR = {
     "format": b"csr",
     "shape": np.array([2, 2]),
@@ -182,7 +189,15 @@ DIA = {"format": b"dia", "shape": np.array([2, 2]), "data": np.ones((1, 2)), "of
         (COO | {"row": np.array([0])}, "has 1 entries and 2 values"),
         (BSR | {"data": np.ones((2, 2, 1))}, "blocks of 2 by 1 in 2 rows of blocks"),
         (BSR | {"indices": np.array([1, 2])}, "targets go from 1 to 2"),
+        (
+            BSR | {"shape": np.array([0, 0]), "data": np.ones((2, 0, 0))},
+            "blocks of 0 by 0 in 2 rows of blocks",
+        ),
         (DIA | {"offsets": np.array([0, 0])}, "has 1 diagonals and 2 places"),
+        (
+            DIA | {"offsets": np.array([2**32 + 1])},
+            "diagonals from 4294967297 to 4294967297; expected those of a",
+        ),
         (
             {"a": np.arange(3), "b": np.arange(3)},
             r"has the arrays a, b; expected those of scipy.sparse.save_npz",
@@ -193,6 +208,17 @@ def test_what_is_no_graph_is_refused(archive: Any, arrays: dict[str, Any], expec
     with pytest.raises((ParseError, GraphError), match=expected) as error:
         read(archive(**arrays))
     assert str(archive()) in str(error.value)
+
+
+def test_diagonals_of_short_floats(archive: Any) -> None:
+    path = archive(**(DIA | {"data": np.array([[0.5, 1]], np.float16), "offsets": np.array([1])}))
+    assert edges_of(read(path)) == [(0, 1, 1)]
+
+
+def test_rows_of_nothing_are_counted_before_they_are_made(archive: Any) -> None:
+    huge = np.array([2**22, 2**22])
+    with pytest.raises(MemoryLimitError, match="at least 67,"):  # not what the finished rows take
+        read(archive(**(DIA | {"shape": huge})), memory_limit="2MB")
 
 
 @pytest.mark.parametrize("option", [{"num_vertices": 2}, {"index_base": 1}, {"columns": (0, 1)}])

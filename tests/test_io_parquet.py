@@ -199,6 +199,11 @@ def test_building_takes_several_files_of_one_kind(table: Any, tmp_path: Path) ->
     with pytest.raises(GraphError, match="some files are tables of Parquet and some are text"):
         ew.build(tmp_path / "b.edgewise", [first, text])
     assert ew.build(tmp_path / "b.edgewise", table(a=[3], b=[4]), num_vertices=3, index_base=2).num_edges == 1
+    large = table(a=np.array([2**63 + 5], np.uint64), b=[9])
+    with pytest.raises(
+        GraphError, match="ids in source go from 9223372036854775813 to 9223372036854775813; expected"
+    ):
+        ew.build(tmp_path / "b.edgewise", large, num_vertices=3, index_base=2)
 
 
 def test_progress_and_recognition(table: Any) -> None:

@@ -215,6 +215,13 @@ def test_integers_of_vertices_that_were_not_reached_are_null_in_frames(library, 
     assert list(floats) == [0.0, 1.5, math.inf]
 
 
+def test_names_are_text_in_frames_of_polars_where_the_first_is_missing():
+    graph = ew.Graph.from_edges(["a", "b"], ["b", "c"])
+    for source, parents in (("a", [None, "a", "b"]), ("c", [None, None, None])):
+        column = ew.bfs(graph, source).to_frame()["parent"]
+        assert column.dtype == polars.String and column.to_list() == parents
+
+
 def test_attributes_of_networkx_graphs():
     graph, other = both(IDS["names"])
     first = next(iter(other))

@@ -9,6 +9,7 @@ from edgewise.building.pieces import Columns
 from edgewise.building.sizes import Room
 from edgewise.errors import GraphError, GraphWarning, ParseError, warn
 from edgewise.graph.checks import as_count
+from edgewise.io.arrays import check_range
 from edgewise.io.budget import Budget
 from edgewise.io.door import check_options, graph_format
 from edgewise.io.formats import EdgeTable
@@ -31,16 +32,17 @@ class Tables(Columns):
         self.num_vertices, self.base = as_count(options.num_vertices), 0
         if self.num_vertices is not None:
             self.base = int(options.index_base or 0)
-        self._tables, self._progress = tables, options.progress
+        self._tables, self._options = tables, options
         super().__init__(self._columns(), room)
 
     def _columns(self) -> Iterator[tuple[Any, ...]]:
         base = np.int64(self.base)
         for table in self._tables:
-            with showing(self._progress, "reading tables: bytes") as report:
+            with showing(self._options.progress, "reading tables: bytes") as report:
                 for source, target, weight in table.columns(report):
+                    check_range(source, target, self._options)
                     if base:
-                        source, target = source - base, target - base
+                        source, target = source.astype(np.int64) - base, target.astype(np.int64) - base
                     yield (source, target) if weight is None else (source, target, weight)
             if table.doubt:
                 warn(printable(table.doubt), GraphWarning)

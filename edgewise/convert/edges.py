@@ -95,6 +95,15 @@ def refuse_missing(where: str, name: Any, row: int) -> NoReturn:
     )
 
 
+def refuse_time_zone(where: str, name: Any, zone: str | None) -> None:
+    """Refuse a column of times with a zone, which NumPy's times do not have. Raises GraphError."""
+    if zone is not None:
+        raise GraphError(
+            f"{where}: the column {shown(name)} has times of the zone {shown(zone)}, which would be lost; convert it "
+            "to text, or to times without a zone"
+        )
+
+
 def missing(package: str) -> MissingDependencyError:
     """The error for a package that is not installed."""
     return MissingDependencyError(f"this needs {package}; run: pip install {package}")

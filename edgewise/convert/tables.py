@@ -3,12 +3,13 @@
 A column of numbers is passed on as it lies in memory where it is one piece without missing values; it is not copied.
 """
 
+import datetime
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from edgewise.convert.edges import Edges, choose_columns, missing, refuse_missing
+from edgewise.convert.edges import Edges, choose_columns, missing, refuse_missing, refuse_time_zone
 from edgewise.errors import GraphError
 from edgewise.text import shown
 
@@ -60,6 +61,8 @@ def edges_of_polars(frame: Any, *columns: Any) -> Edges:
             refuse_missing(where, name, int(values.is_null().arg_max()))
         if isinstance(values.dtype, polars.Categorical | polars.Enum):
             values = values.cast(polars.String)
+        if isinstance(values.dtype, polars.Datetime):
+            refuse_time_zone(where, name, values.dtype.time_zone)
         return values.to_numpy()
 
     return _edges(where, frame.columns, column, column, *columns)
@@ -130,6 +133,8 @@ def _of_arrow(where: str, name: Any, values: Any) -> np.ndarray:
         values = values.cast(values.type.value_type)
     if values.null_count:
         refuse_missing(where, name, values.is_null().index(True).as_py())
+    if pyarrow.types.is_timestamp(values.type):
+        refuse_time_zone(where, name, values.type.tz)
     if isinstance(values, pyarrow.ChunkedArray) and values.num_chunks == 1:
         values = values.chunk(0)
     return (
@@ -158,12 +163,19 @@ def polars_of(columns: dict[str, np.ndarray]) -> Any:
 
 
 def for_polars(values: np.ndarray) -> Any:
-    """A column for a DataFrame of polars: of objects if they are of several kinds, where polars would take that of the
-    first."""
+    """A column for a DataFrame of polars, which would take the kind of the first value for that of all: of strings, of
+    dates, or of objects if they are of several kinds; None is no value."""
     import polars
 
-    mixed = values.dtype == object and len(set(map(type, values.tolist())) - {type(None)}) > 1
-    return polars.Series(values.tolist(), dtype=polars.Object) if mixed else values
+    if values.dtype != object:
+        return values
+    each = values.tolist()
+    kinds = set(map(type, each)) - {type(None)}
+    if kinds <= {str}:
+        return polars.Series(each, dtype=polars.String)
+    if kinds == {datetime.date}:
+        return polars.Series(each, dtype=polars.Date)
+    return polars.Series(each, dtype=polars.Object) if len(kinds) > 1 else values
 
 
 def arrow_of(columns: dict[str, np.ndarray]) -> Any:

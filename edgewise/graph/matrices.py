@@ -108,9 +108,15 @@ class Matrices(Adjacency):
         check_flags(GraphError, directed=directed)
         source, target = _two_rows(edge_index)
         count = as_count(num_nodes, "num_nodes")
-        if count is None:
-            count = 1 + int(max(source.max(), target.max())) if len(source) else 0
-        graph = cls.from_edges(source, target, edge_weight, True, max(0, count), number_edges=number_edges)
+        low, high = _limits(source, target)
+        count = high + 1 if count is None else count
+        if low < 0:
+            raise GraphError(f"edge_index has the index {low}; expected 0 or more")
+        if high >= count:
+            raise GraphError(
+                f"edge_index has the index {high}; expected less than num_nodes, which is {count}"
+            )
+        graph = cls.from_edges(source, target, edge_weight, True, count, number_edges=number_edges)
         if directed:
             return graph
         check_symmetric(csr.Rows(graph.offsets, graph.targets, graph.weights))
@@ -156,6 +162,13 @@ def _two_rows(edge_index: Any) -> tuple[Any, Any]:
         if row.dtype.kind not in "iu" and len(row):
             raise GraphError(f"edge_index has dtype {row.dtype}; expected integers")
     return rows[0], rows[1]
+
+
+def _limits(source: Any, target: Any) -> tuple[int, int]:
+    """The least and the largest index; 0 and -1 if there are none."""
+    if len(source) == 0:
+        return 0, -1
+    return int(min(source.min(), target.min())), int(max(source.max(), target.max()))
 
 
 def _array(values: Any) -> Any:

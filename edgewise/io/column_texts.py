@@ -33,7 +33,7 @@ def write_delimited(file: TextIO, columns: Columns, delimiter: str, quote_formul
     )
     writer.writerow(columns)
     for piece in pieces(columns):
-        part = [_as_values(column[piece]) for column in columns.values()]
+        part = [as_written(column[piece]) for column in columns.values()]
         if quote_formulas:
             part = list(map(with_formulas_quoted, part))
         writer.writerows(zip(*part, strict=True))
@@ -89,7 +89,7 @@ def _has_return(column: np.ndarray) -> bool:
     return column.dtype == object and any(isinstance(each, str) and "\r" in each for each in column.tolist())
 
 
-def _as_values(array: np.ndarray) -> list:
+def as_written(array: np.ndarray) -> list:
     """Values with the shortest text that gives them back: a float32 must not become a float64 first."""
     return array.astype(str).tolist() if array.dtype == np.float32 else array.tolist()
 
@@ -97,7 +97,7 @@ def _as_values(array: np.ndarray) -> list:
 def _as_tokens(array: np.ndarray, missing: np.ndarray | None) -> list[str]:
     """Values as JSON has them."""
     if array.dtype.kind == "f":
-        values = map(float, _as_values(array))
+        values = map(float, as_written(array))
         tokens = [repr(each) if math.isfinite(each) else "null" for each in values]
     else:
         tokens = list(map(str if array.dtype.kind in "iu" else json.dumps, array.tolist()))

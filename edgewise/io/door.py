@@ -76,8 +76,9 @@ def read(
             .wsg), "graphml" or "edgewise"; None to tell by suffix or content. Files that look like GML, GEXF, Pajek,
             JSON or DOT are then refused. `docs/files.md` says what each format takes.
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file, a graph
-            of PACE or METIS, one of KONECT that says "sym", and one of GAP or GraphML that says so are undirected; a
-            sparse matrix has to be symmetric for it, unless `parallel_edges` joins entries. Where the file has "u v"
+            of PACE or METIS, one of KONECT that says "sym", and one of GAP or GraphML that says so are undirected;
+            True makes arcs both ways of their edges. A sparse matrix has to be symmetric to be undirected, unless
+            `parallel_edges` joins entries. Where the file has "u v"
             and "v u", each line becomes an edge of its own, with a warning; see `parallel_edges`.
         weighted: False to leave weights out, True to demand them. Default: where a column is called "weight", or
             where there are three columns and the remaining one has a number on the first line of data. A header may
@@ -129,15 +130,7 @@ def read(
     place = as_path(path)
     if is_own(place, format):
         return _load(path, options)
-    budget = Budget.of(place, as_bytes("memory_limit", memory_limit))
-    known = graph_format(place, format)
-    with budget.kept():
-        if known is None:
-            graph, mirrored = read_planned(*plan_file(budget, format, options))
-        else:
-            check_options(budget.path, known, options)
-            with showing(progress, f"reading {place.name}: bytes") as report:
-                graph, mirrored = known.read(budget, options, report)
+    graph, mirrored = _read(place, format, options)
     if mirrored:
         warn(_listed_twice(place, mirrored, options), GraphWarning)
     return graph
@@ -156,6 +149,18 @@ def is_own(path: Path, name: Any = None) -> bool:
             return file.read(len(MAGIC)) == MAGIC
     except (OSError, ValueError):  # reading it as text says why
         return False
+
+
+def _read(place: Path, name: Any, options: ReadOptions) -> tuple[Graph, int]:
+    """The graph in a file that is not of edgewise's own; counts as `edgewise.io.reading.make_graph` does."""
+    budget = Budget.of(place, as_bytes("memory_limit", options.memory_limit))
+    known = graph_format(place, name)
+    with budget.kept():
+        if known is None:
+            return read_planned(*plan_file(budget, name, options))
+        check_options(place, known, options)
+        with showing(options.progress, f"reading {place.name}: bytes") as report:
+            return known.read(budget, options, report)
 
 
 def _load(path: str | os.PathLike[str], options: ReadOptions) -> Graph:

@@ -19,6 +19,7 @@ import numpy as np
 from edgewise.errors import GraphWarning, OutputError, ParseError, warn
 from edgewise.graph import Graph
 from edgewise.io.budget import NAME_BYTES, Budget, bytes_of_graph
+from edgewise.io.column_texts import as_written
 from edgewise.io.fields import is_integer, is_number, is_weight
 from edgewise.io.formats import GraphFormat, Report
 from edgewise.io.lines import Edges
@@ -27,7 +28,7 @@ from edgewise.io.once import CHUNK, edges_once
 from edgewise.io.options import ReadOptions
 from edgewise.io.reading import make_graph
 from edgewise.io.source import TextFile
-from edgewise.io.writing import as_written, check_plain_ids
+from edgewise.io.writing import LARGEST_WRITTEN, MOST_DIGITS, check_plain_ids
 from edgewise.memory import held, in_turn
 from edgewise.text import listed, printable, shown
 
@@ -46,9 +47,6 @@ _INTEGERS, _FLOATS = {"int", "long", "integer"}, {"float", "double", "real"}
 _TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 _INT64 = np.iinfo(np.int64)
-#: Python refuses to read, and to write, integers of more than 4,300 digits.
-_MOST_DIGITS = 4000
-_LARGEST_WRITTEN = 10**_MOST_DIGITS
 #: Elements between two looks at the memory that has been taken.
 _LOOK = 2**14
 #: Bytes of an edge while it is read: both indices and the weight, which grow by copies.
@@ -106,7 +104,7 @@ class _Weights:
     def _number(self, text: str) -> float:
         whole = self._whole
         right = is_integer(text) if whole else is_number(text) and text.isascii() and "_" not in text
-        if right and len(text) < _MOST_DIGITS:
+        if right and len(text) < MOST_DIGITS:
             value = (int if whole else float)(text)
             if _INT64.min <= value <= _INT64.max if whole else math.isfinite(value):
                 return value
@@ -378,7 +376,7 @@ def _write(graph: Graph, file: IO[bytes], suffix: str, progress: Callable[[int],
 def _is_writable(node: int | str) -> bool:
     if isinstance(node, str):
         return not _NOT_IN_XML.search(node)
-    return abs(node) < _LARGEST_WRITTEN
+    return abs(node) < LARGEST_WRITTEN
 
 
 def _refuse(node: int | str) -> NoReturn:

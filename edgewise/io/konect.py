@@ -56,21 +56,26 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
             "not vertex 1 of the other. Add an offset to the second column first, or give format='edgelist' to "
             "read the columns as they are"
         )
-    weighted = _WEIGHTED[weights]
     is_asked = options.weighted is not None or options.weight_column is not None
-    if weighted is None and not is_asked:
+    if _WEIGHTED[weights] is None and not is_asked:
         raise ParseError(
             f"{file.path} has edges that appear and vanish (% {kind} dynamic); weighted=False takes all of "
             "them as edges"
         )
-    if options.directed is None:
-        options = replace(options, directed=kind == "asym")
+    if kind == "sym":  # with directed=True both directions of each edge, as of other undirected files
+        plan = _plan_columns(file, replace(options, directed=False), weights, is_asked)
+        return replace(plan, directed=bool(options.directed))
+    return _plan_columns(file, options, weights, is_asked)
+
+
+def _plan_columns(file: TextFile, options: ReadOptions, weights: str, is_asked: bool) -> Plan:
+    """How to read the columns, for the declared kind of weights and, if `is_asked`, what the caller says of them."""
     if is_asked:
         return plan_table(file, options, options.delimiter, usual_header=False)
     plan = plan_table(file, replace(options, weighted=False), options.delimiter, usual_header=False)
     assert isinstance(plan.layout, LineLayout)
     columns = plan.layout.num_columns
-    if weighted and columns > _WEIGHT:
+    if _WEIGHTED[weights] and columns > _WEIGHT:
         plan = plan_table(file, replace(options, weighted=True), options.delimiter, usual_header=False)
     return replace(plan, doubt=_doubt(file, weights, columns))
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from edgewise.errors import GraphError, ParseError
+from edgewise.errors import GraphError, GraphWarning, ParseError, warn
 from edgewise.graph import Graph
 from edgewise.graph.checks import as_rows
 from edgewise.graph.csr import Rows, transpose
@@ -30,13 +30,15 @@ from edgewise.io.budget import Budget
 from edgewise.io.formats import GraphFormat, Report
 from edgewise.io.options import ReadOptions
 from edgewise.memory import held, in_turn
-from edgewise.text import listed, shown
+from edgewise.text import listed, printable, shown
 
 #: The prefix of the arrays of data sets for learning on graphs.
 _ADJACENCY = "adj_"
 _NUMBERS = "iufb"
 #: Bytes of an entry while SciPy makes rows of blocks or diagonals: two indices, twice, and its value twice.
 _ENTRY_BYTES = 32
+#: Bytes of a row then: its offset, twice.
+_ROW_BYTES = 16
 #: Bytes that NumPy writes at a time.
 _PIECE = 2**24
 
@@ -169,13 +171,14 @@ class _Matrix:
         offsets, indices = self._array("indptr", "iu", 1), self._array("indices", "iu", 1)
         data = self._array("data", _NUMBERS, 3)
         height, width = data.shape[1:]
-        if len(data) != len(indices) or (len(offsets) - 1) * height != self._size or height != width:
+        as_many = len(data) == len(indices) and (len(offsets) - 1) * height == self._size
+        if not as_many or height != width or height == 0:
             raise ParseError(
                 f"{self._budget.path} has {len(data):,} blocks of {height} by {width} in {len(offsets) - 1:,} rows of "
                 f"blocks; expected square ones that make {self._size:,} rows"
             )
         blocks = self._checked(offsets, indices, None)
-        self._budget.check(data.nbytes + _ENTRY_BYTES * data.size)
+        data = self._converted(data)
         matrix = scipy.sparse.bsr_array(
             (data, blocks.targets, blocks.offsets), shape=(self._size, self._size)
         )
@@ -191,9 +194,19 @@ class _Matrix:
                 f"{self._budget.path} has {len(data):,} diagonals and {len(places):,} places; expected as many, all "
                 "distinct"
             )
-        self._budget.check(data.nbytes + _ENTRY_BYTES * data.size)
+        if len(places) and not -self._size < places.min() <= places.max() < self._size:
+            raise ParseError(
+                f"{self._budget.path} has diagonals from {places.min()} to {places.max()}; expected those of a matrix "
+                f"of {self._size:,} rows"
+            )
+        data = self._converted(data)
         matrix = scipy.sparse.dia_array((data, places), shape=(self._size, self._size))
         return self._without_zeros(matrix.tocsr())
+
+    def _converted(self, data: np.ndarray) -> np.ndarray:
+        """Values in a dtype that SciPy takes, if it has the memory to make rows of them."""
+        self._budget.check(data.nbytes + _ENTRY_BYTES * data.size + _ROW_BYTES * self._size)
+        return data.astype(np.float32) if data.dtype == np.float16 else data
 
     def _without_zeros(self, matrix: Any) -> Rows:
         matrix.eliminate_zeros()
@@ -218,6 +231,12 @@ def _read_edges(archive: Archive, budget: Budget, options: ReadOptions) -> tuple
     has_weights = "edge_weight" in archive.names
     if options.weighted and not has_weights:
         raise ParseError(f"{budget.path} has no array edge_weight to read with weighted=True")
+    if not has_weights and options.weighted is None and "edge_attr" in archive.names:
+        warn(
+            f"{printable(str(budget.path))} has the array edge_attr, which was left out: weights are in edge_weight. "
+            "weighted=False says that there are none",
+            GraphWarning,
+        )
     weights = None
     if has_weights and options.weighted is not False:
         weights = _as_weights(archive.array("edge_weight", _NUMBERS, 1), budget, options)

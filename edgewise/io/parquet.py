@@ -32,7 +32,7 @@ from edgewise.io.once import edges_once
 from edgewise.io.options import ReadOptions
 from edgewise.io.reading import make_graph
 from edgewise.io.table import allowed_ids, places_of
-from edgewise.io.writing import check_plain_ids
+from edgewise.io.writing import check_has_edges, check_plain_ids
 from edgewise.memory import held, in_turn
 from edgewise.text import printable, shown
 
@@ -312,10 +312,7 @@ def _write(graph: Graph, file: IO[bytes], suffix: str, progress: Callable[[int],
     ids = graph.vertices
     if ids.dtype == object and not graph.has_names:
         raise OutputError("there are ids beyond 64 bits, which Parquet has no integers for; use .csv")
-    if graph.num_arcs == 0:
-        raise OutputError(
-            "a graph without edges cannot stand in this format; use .mtx, which keeps its vertices"
-        )
+    check_has_edges(graph)
     try:
         values = arrow.array(ids, arrow.string() if graph.has_names else None)
     except (UnicodeError, arrow.ArrowException) as error:

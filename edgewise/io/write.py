@@ -1,7 +1,8 @@
 """Write a graph in the format of a suffix, whole or not at all."""
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from edgewise.errors import GraphWarning, OutputError, ParameterError, warn
@@ -125,31 +126,17 @@ def write(
     if own:
         graph.save(path, in_edges=in_edges, progress=progress and _of_arcs(progress, graph))
         return
-    known = _graph_format(path)
+    known, report = _graph_format(path), progress or (lambda done: None)
     if known is None:
-        writer = _WRITERS[_suffix(path)]
-        ids = writer.ids(graph, quote_formulas)
+        _write_text(graph, path, quote_formulas, report)
+    else:
+        _write_graph(graph, path, known, report)
     if graph.edge_attributes:
         warn(
             f"{path} is without the edge attributes {listed(graph.edge_attributes)}; a file whose name ends in "
             f"{SUFFIX} keeps them",
             GraphWarning,
         )
-    if known is not None:
-        _write_graph(graph, path, known, progress or (lambda done: None))
-        return
-    try:
-        with written_whole(path) as file:
-            for done in writer.write(file, graph, ids):
-                if progress is not None:
-                    progress(done)
-            graph.check_unchanged()
-    except OutputError:
-        raise
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
-    if _suffix(path) == ".csv" and not quote_formulas:
-        tell_of_formulas(path, [ids])
 
 
 def writing(graph: Graph, path: Path, in_edges: bool) -> int:
@@ -176,8 +163,7 @@ def check_graph_writable(path: Path) -> None:
             f"with {', '.join(COMPRESSIONS)}, or {', '.join(others)} or {SUFFIX}"
         )
     check_place(path)
-    if path.suffix in COMPRESSIONS:
-        check_compression(path)
+    check_compression(path)
 
 
 def _graph_format(path: Path) -> GraphFormat | None:
@@ -187,12 +173,30 @@ def _graph_format(path: Path) -> GraphFormat | None:
     return by_suffix(path, COMPRESSIONS)
 
 
+def _write_text(graph: Graph, path: Path, quote_formulas: bool, progress: Callable[[int], None]) -> None:
+    """Write a file of lines of edges, or of rows."""
+    writer = _WRITERS[_suffix(path)]
+    ids = writer.ids(graph, quote_formulas)
+    with _explained(path), written_whole(path) as file:
+        for done in writer.write(file, graph, ids):
+            progress(done)
+        graph.check_unchanged()
+    if _suffix(path) == ".csv" and not quote_formulas:
+        tell_of_formulas(path, [ids])
+
+
 def _write_graph(graph: Graph, path: Path, known: GraphFormat, progress: Callable[[int], None]) -> None:
     """Write a file that is not one of lines of edges."""
+    with _explained(path), replacing(path) as aside, open_bytes(aside, path.suffix) as file:
+        known.write(graph, file, _suffix(path).lower(), progress)
+        graph.check_unchanged()
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Say of a file that cannot be written which it is. Raises OutputError."""
     try:
-        with replacing(path) as aside, open_bytes(aside, path.suffix) as file:
-            known.write(graph, file, _suffix(path).lower(), progress)
-            graph.check_unchanged()
+        yield
     except OutputError:
         raise
     except OSError as error:

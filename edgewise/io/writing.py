@@ -12,14 +12,15 @@ from edgewise.errors import OutputError
 from edgewise.graph import Graph
 from edgewise.graph.csr import rows_in_pieces
 from edgewise.graph.ids import named_ids
-from edgewise.io.column_texts import with_formulas_quoted
+from edgewise.io.column_texts import as_written, with_formulas_quoted
 from edgewise.io.fields import is_integer
 from edgewise.io.once import CHUNK, edges_once
 from edgewise.io.source import BLANKS
 from edgewise.text import shown
 
-#: Python refuses to write integers of more than 4,300 digits.
-_LARGEST_WRITTEN = 10**4000
+#: Python refuses to read, and to write, integers of more than 4,300 digits.
+MOST_DIGITS = 4000
+LARGEST_WRITTEN = 10**MOST_DIGITS
 #: Characters that start comments or quotes when files are read.
 _STARTS = '#%"'
 
@@ -68,10 +69,7 @@ class LineWriter:
         self.check(graph)
         if self.numbered:
             return np.arange(1, graph.num_vertices + 1)
-        if graph.num_arcs == 0:
-            raise OutputError(
-                "a graph without edges cannot stand in this format; use .mtx, which keeps its vertices"
-            )
+        check_has_edges(graph)
         ids = _quoted(graph.vertices, quote_formulas)
         check_ids(graph, ids, self.marks)
         if graph.has_names and not self.declares_ids and all(map(is_integer, _first_edge(graph, ids))):
@@ -199,8 +197,16 @@ def check_ids(graph: Graph, ids: np.ndarray, marks: str) -> None:
             raise OutputError(
                 f"the id {shown(given)} cannot stand in this format; use .mtx, which has 1..n for ids, or other ids"
             )
-        if not isinstance(given, str) and abs(given) > _LARGEST_WRITTEN:
+        if not isinstance(given, str) and abs(given) > LARGEST_WRITTEN:
             raise OutputError("an id has over 4,000 digits; use .mtx, which has 1..n for ids, or other ids")
+
+
+def check_has_edges(graph: Graph) -> None:
+    """Refuse a graph without edges in a format of nothing else. Raises OutputError."""
+    if graph.num_arcs == 0:
+        raise OutputError(
+            "a graph without edges cannot stand in this format; use .mtx, which keeps its vertices"
+        )
 
 
 def check_has_no_weights(graph: Graph, instead: str) -> None:
@@ -223,11 +229,6 @@ def _quoted(ids: np.ndarray, quote_formulas: bool) -> np.ndarray:
     if quote_formulas and ids.dtype == object:
         return named_ids(with_formulas_quoted(ids.tolist())).array
     return ids
-
-
-def as_written(weights: np.ndarray) -> list:
-    """Weights with the shortest text that gives them back: a float32 must not become a float64 first."""
-    return (weights.astype(str) if weights.dtype == np.float32 else weights).tolist()
 
 
 def _rows_in_pieces(offsets: np.ndarray) -> Iterator[tuple[int, int]]:
