@@ -44,7 +44,12 @@ Algorithm = Annotated[
         autocompletion=completion.algorithms,
     ),
 ]
-Source = Annotated[str | None, typer.Option(metavar="ID", help="The vertex to start from.")]
+Source = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source", metavar="ID", help="The vertex to start from; bfs and sssp take several, each by --source."
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

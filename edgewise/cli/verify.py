@@ -24,15 +24,15 @@ def verify(
     """Check a result in a file against the graph, without running the algorithm again."""
     with plain_errors():
         from edgewise.cli.graphs import read_graph
-        from edgewise.cli.tasks import find_algorithm, parse_settings
+        from edgewise.cli.tasks import find_algorithm, parse_parameters
         from edgewise.io.columns import read_columns
 
         task = find_algorithm(name)
-        texts = parse_settings("--set", settings, source=source)
-        task.check_names(texts)
+        given = parse_parameters(settings, source)
+        task.check_names(given)
         columns = read_columns(Path(result_file), how.limit())
         graph, _ = read_graph(graph_file, how)
-        task.result.verify_columns(graph, columns, **task.arguments(graph, texts))
+        task.result.verify_columns(graph, columns, **task.arguments(graph, given))
         if as_json:
             show(
                 json.dumps({"algorithm": name, "graph": graph_file, "result": result_file, "verified": True})
