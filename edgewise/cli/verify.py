@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from edgewise.cli.answers import plain_errors, show
-from edgewise.cli.options import Algorithm, AsJson, GraphFile, Reading, Settings, Source, reads_graph
+from edgewise.cli.options import (
+    STANDARD,
+    Algorithm,
+    AsJson,
+    GraphFile,
+    Reading,
+    Settings,
+    Source,
+    reads_graph,
+)
 from edgewise.text import on_one_line
 
 
@@ -25,8 +34,11 @@ def verify(
     with plain_errors():
         from edgewise.cli.graphs import read_graph
         from edgewise.cli.tasks import find_algorithm, parse_parameters
+        from edgewise.errors import ParseError
         from edgewise.io.columns import read_columns
 
+        if result_file == STANDARD:
+            raise ParseError("RESULT is read from a file, whose name says its format; got -, standard input")
         task = find_algorithm(name)
         given = parse_parameters(settings, source)
         task.check_names(given)
@@ -35,7 +47,7 @@ def verify(
         task.result.verify_columns(graph, columns, **task.arguments(graph, given))
         if as_json:
             show(
-                json.dumps({"algorithm": name, "graph": graph_file, "result": result_file, "verified": True})
+                json.dumps({"algorithm": task.name, "graph": graph_file, "result": result_file, "verified": True})
             )
         else:
-            show(on_one_line(f"{result_file} passes the verifier of {name} on {graph_file}"))
+            show(on_one_line(f"{result_file} passes the verifier of {task.name} on {graph_file}"))

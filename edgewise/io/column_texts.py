@@ -68,8 +68,12 @@ def pieces(columns: Columns) -> Iterator[slice]:
 
 
 def with_formulas_quoted(values: list) -> list:
-    """These values, with an apostrophe before names that a spreadsheet would take for formulas."""
-    return [f"'{each}" if isinstance(each, str) and each.startswith(_FORMULA) else each for each in values]
+    """These values, with an apostrophe before names that a spreadsheet would take for formulas, and before those that are
+    such names after apostrophes: so different names stay different."""
+    return [
+        f"'{each}" if isinstance(each, str) and each.lstrip("'").startswith(_FORMULA) else each
+        for each in values
+    ]
 
 
 def tell_of_formulas(path: Path, columns: Iterable[np.ndarray]) -> None:
