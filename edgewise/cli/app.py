@@ -48,7 +48,9 @@ class OneCommand(TyperCommand):
         for option in self.params:
             contrary = [*option.opts, *option.secondary_opts]
             if option.secondary_opts and set(contrary) <= set(args):
-                raise typer.BadParameter(f"{' and '.join(contrary)} were given; expected one of them", ctx=ctx)
+                raise typer.BadParameter(
+                    f"{' and '.join(contrary)} were given; expected one of them", ctx=ctx
+                )
         return super().parse_args(ctx, args)
 
 

@@ -162,12 +162,14 @@ def find_algorithm(name: str) -> Task:
         ProgramError: there is none; the message lists them.
     """
     known = algorithms()
-    function = known.get(name) or (getattr(edgewise, name) if name in edgewise.__all__ else None)
-    if function not in known.values():
+    exported = vars(edgewise)
+    by_name = known | {each: exported[each] for each in edgewise.__all__ if exported[each] in known.values()}
+    if name not in by_name:
         raise ProgramError(
             f"there is no algorithm {shown(name)}; there are {', '.join(known)}. A program of your own is run by its "
             "file and class: my_program.py:MyProgram"
         )
+    function = by_name[name]
     declared = _declared(function)
     required = tuple(p.name for p in declared.values() if p.default is p.empty)
     booleans = tuple(p.name for p in declared.values() if _is_boolean(p))
@@ -334,8 +336,8 @@ def vertex_id(graph: Graph, text: str) -> str | int:
 
 
 def vertex_ids(graph: Graph, text: str) -> Any:
-    """A vertex, see `vertex_id`, or several as Python writes a list: ``['Lyon', 'Nice']``, ``[0, 33]``. What a vertex has
-    for its name is that vertex.
+    """A vertex, see `vertex_id`, or several as Python writes a list: ``['Lyon', 'Nice']``, ``[0, 33]``. A text that
+    is the name of a vertex is that vertex.
 
     Raises:
         GraphError: as `vertex_id`.

@@ -47,7 +47,9 @@ def verify(
         task.result.verify_columns(graph, columns, **task.arguments(graph, given))
         if as_json:
             show(
-                json.dumps({"algorithm": task.name, "graph": graph_file, "result": result_file, "verified": True})
+                json.dumps(
+                    {"algorithm": task.name, "graph": graph_file, "result": result_file, "verified": True}
+                )
             )
         else:
             show(on_one_line(f"{result_file} passes the verifier of {task.name} on {graph_file}"))

@@ -65,7 +65,8 @@ def _pattern(option: str) -> re.Pattern[str]:
         r"""(?P<quoted>(?<!\w)'[^']*'|(?<![\w=])"[^"]*")"""
         r"""|(?<=has no option )(?P<lacking>\w+(?:, \w+)*)"""
         r"""|write graph\.to_undirected\(\)|\bSet (?=\w+=)"""
-        r"""|(?:\A(?=\w+ is )|(?<![\w/\\.-])(?=\w+_))(?P<bare>delimiter|format|memory_limit|num_threads)(?![\w=/-]|\.\w)"""
+        r"""|(?:\A(?=\w+ is )|(?<![\w/\\.-])(?=\w+_))"""
+        r"""(?P<bare>delimiter|format|memory_limit|num_threads)(?![\w=/-]|\.\w)"""
         rf"""|(?<![\w-])(?P<name>{"|".join(sorted(names))})="""
         r"""(?P<value>"[^"]*"|'[^']*'|\([^()]*\)|[\w.+-]*\w|)"""
     )
