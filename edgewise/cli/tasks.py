@@ -25,7 +25,7 @@ from edgewise.execution import check_limit
 from edgewise.graph import Graph, VertexId, VertexIds
 from edgewise.kernels.door import cuda_problem
 from edgewise.memory import Step
-from edgewise.program.declare import VERTEX, Parameter, Program, is_required
+from edgewise.program.declare import REQUIRED, VERTEX, EdgeField, Parameter, Program, VertexField, is_required
 from edgewise.program_result import ProgramResult
 from edgewise.result import Result
 from edgewise.text import shown, written
@@ -199,6 +199,7 @@ def _program_task(name: str) -> Task:
     }
 
     def run(graph: Graph, **values: Any) -> Result:
+        _check_arrays(program, graph)
         options = {key: values.pop(key) for key in list(values) if key in _OF_RUN or key in _NOT_PARAMETERS}
         return edgewise.run(program(**values), graph, **options)
 
@@ -212,6 +213,26 @@ def _program_task(name: str) -> Task:
         (),
         ("check", *(key for key, value in declared.items() if _holds_boolean(value))),
     )
+
+
+def _check_arrays(program: type[Program], graph: Graph) -> None:
+    """Refuse a program that needs arrays, which no command line gives, beyond the graph's edge attributes."""
+    for name in dir(program):
+        declared = inspect.getattr_static(program, name)
+        if not isinstance(declared, EdgeField | VertexField) or declared.init is not REQUIRED:
+            continue
+        if isinstance(declared, VertexField):
+            raise ProgramError(
+                f"{program.__name__} needs {name}, an array with a value for each vertex, which no option gives; run "
+                f"the program in Python, {program.__name__}({name}=...)"
+            )
+        if name not in graph.edge_attributes:
+            raise ProgramError(
+                f"{program.__name__} needs {name}, an edge attribute, which the graph does not have: only .edgewise "
+                "files keep such. Make the graph in Python, by Graph.from_edges(..., "
+                f"edge_attributes={{{name!r}: values}}) or from a data frame; write it by "
+                'graph.save("graph.edgewise"), and give that file here'
+            )
 
 
 def _find_program(path: Path, class_name: str) -> type[Program]:

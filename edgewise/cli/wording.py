@@ -91,6 +91,8 @@ def _assignment(match: re.Match[str], option: str) -> str:
         return f"--set {match[0]}"
     if (name, value) in _OWN:
         return _OWN[name, value]
+    if not value:
+        return _WITH_VALUE.get(name, f"{option} {name}=")
     text = value[1:-1] if value[:1] in ("'", '"') else value
     if name in _WITH_VALUE:
         return f"{_WITH_VALUE[name]} {shlex.quote(text)}"
