@@ -213,9 +213,9 @@ def test_a_memory_limit(towns: Path, tmp_path: Path) -> None:
     matrix = tmp_path / "g.mtx"
     matrix.write_text("%%MatrixMarket matrix coordinate pattern general\n100000 100000 1\n1 2\n")
     assert "pagerank needs" in refuse("run", "pagerank", matrix, "--memory-limit", "1.4e6")
-    assert "memory_limit is '1.5'" in refuse("info", towns, "--memory-limit", 1.5)
+    assert "--memory-limit is '1.5'" in refuse("info", towns, "--memory-limit", 1.5)
     for command in (("info", towns), ("run", "pagerank", towns), ("verify", "pagerank", towns, towns)):
-        assert "memory_limit is '-5'; expected" in refuse(*command, "--memory-limit", -5)
+        assert "--memory-limit is '-5'; expected" in refuse(*command, "--memory-limit", -5)
     succeed("run", "pagerank", towns, "--memory-limit", "1e6")
 
 
