@@ -39,6 +39,7 @@ def test_a_list_of_integers_and_a_name_that_looks_like_a_list(parts: Path, tmp_p
     run = ("run", "bfs", tmp_path / "n.tsv", "--json", "--set")
     assert json.loads(succeed(*run, "source=[0,33]"))["reached"] == 4
     assert "no vertex '1.5'; its ids are integers" in refuse(*run, "source=[0,1.5]")
+    assert "no vertex '[0,33]'" in refuse("run", "bfs", tmp_path / "n.tsv", "--source", "[0,33]")
     one = succeed("run", "bfs", parts, "--json", "--set", "source=['a','e']")
     assert [row["vertex"] for row in json.loads(one)["top"]] == ["['a','e']", "g"]
 

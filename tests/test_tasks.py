@@ -113,7 +113,7 @@ def test_an_unknown_algorithm_lists_those_that_exist() -> None:
 
 def test_settings_are_names_and_values() -> None:
     assert parse_parameters(["damping=0.9", "text=a=b"], ["7"]) == {
-        "source": "7",
+        "source": ["7"],
         "damping": "0.9",
         "text": "a=b",
     }

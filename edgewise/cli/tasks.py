@@ -45,7 +45,7 @@ _BOOLEANS = {
 }
 
 
-#: Parameters by name, still text; the list is that of an option that was given several times.
+#: Parameters by name, still text; a list has the ids of an option that may be given several times.
 Given = Mapping[str, str | list[str]]
 
 
@@ -81,7 +81,8 @@ class Task:
 
     def _argument(self, graph: Graph, name: str, text: str | list[str]) -> Any:
         if isinstance(text, list):
-            return [vertex_id(graph, each) for each in text]
+            ids = [vertex_id(graph, each) for each in text]
+            return ids if len(ids) > 1 else ids[0]
         if name in self.several:
             return vertex_ids(graph, text)
         return vertex_id(graph, text) if name in self.vertices else _value(name, text, name in self.booleans)
@@ -90,7 +91,7 @@ class Task:
         """Refuse parameters that the task does not have, several values for one, and the lack of one that it needs."""
         _refuse_unknown(self.name, given, self.parameters, self.elsewhere)
         for name, text in given.items():
-            if isinstance(text, list) and name not in self.several:
+            if isinstance(text, list) and len(text) > 1 and name not in self.several:
                 raise ProgramError(f"{self.name} takes one {name}; {len(text)} were given")
         for name in self.required:
             if name not in given:
@@ -293,7 +294,7 @@ def parse_parameters(settings: Sequence[str] | None, sources: Sequence[str] | No
     if sources and "source" in given:
         raise ProgramError("source is given twice: by --source, and by --set source=...")
     if sources:
-        given["source"] = sources[0] if len(sources) == 1 else list(sources)
+        given["source"] = list(sources)
     return given
 
 
