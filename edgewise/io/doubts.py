@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from edgewise.io.fields import is_integer
+from edgewise.io.fields import has_row_numbers, is_end, is_integer, is_weight, usual_ends
 from edgewise.io.lines import Edges
-from edgewise.text import listed, shortened
+from edgewise.text import listed, shortened, shown
 
 #: Seconds since 1970 from 1973 on, and milliseconds, that a column of times has.
 _TIMES = ((10**8, 10**10), (10**11, 10**13))
@@ -15,6 +15,18 @@ _TIMES = ((10**8, 10**10), (10**11, 10**13))
 LOOKED_AT, _FEWEST = 20, 2
 #: From this many numbers of columns on, lines may be rows of neighbours.
 _LENGTHS_OF_ROWS = 3
+
+
+def ends_problem(header: list[str]) -> str | None:
+    """Why the first two columns may not be the sources and targets, where no two have usual names; None if they may."""
+    usual = [name for name in header if is_end(name)]
+    if usual and usual_ends(header[:2]) is None:
+        return f"of the usual names of sources and targets it has {listed(map(shown, usual))}, not one of each"
+    if any(map(has_row_numbers, header[:2])):
+        return "a column without a name has numbers of rows, or labels of a matrix"
+    if any(map(is_weight, header[:2])):
+        return "it calls one of the first two columns a weight, and none a source and a target"
+    return None
 
 
 def look_like_times(values: list[str]) -> bool:

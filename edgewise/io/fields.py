@@ -6,6 +6,8 @@ import re
 from edgewise.convert.usual_names import (
     SOURCES,
     TARGETS,
+    has_row_numbers,
+    is_end,
     is_no_weight,
     is_usual_weight,
     is_weight,
@@ -19,8 +21,11 @@ _DECIMAL_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9]+([eE][+-]?[0-9]+)?")
 
 
 def looks_like_header(lines: list[list[str]]) -> bool:
-    """Whether the first line names columns: it has usual names, "weight" over a number, or words above integers."""
+    """Whether the first line names columns: it has usual names, "weight" over a number, words above integers, or no name
+    or one like "Unnamed: 0" first, which is no id either."""
     names, values = lines[0], lines[-1]
+    if len(names) > 2 and has_row_numbers(names[0]):
+        return True
     if usual_ends(names) is not None or (SOURCES | TARGETS).issuperset(map(str.lower, names[:2])):
         return True
     if any(is_weight(name) and is_number(value) for name, value in zip(names, values, strict=False)):

@@ -11,6 +11,7 @@ from edgewise.errors import GraphError, ParseError
 from edgewise.io.doubts import (
     LOOKED_AT,
     columns_refusal,
+    ends_problem,
     is_line_of_sizes,
     left_out_doubt,
     look_like_times,
@@ -22,6 +23,7 @@ from edgewise.io.edge_data import edge_data, refuse_other_of_networkx
 from edgewise.io.fields import (
     are_names_above_ids,
     has_decimal_comma,
+    has_row_numbers,
     is_finite,
     is_integer,
     is_missing,
@@ -33,7 +35,7 @@ from edgewise.io.fields import (
     usual_ends,
 )
 from edgewise.io.formats import Plan
-from edgewise.io.lines import LineLayout
+from edgewise.io.lines import UNCLOSED, LineLayout
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.source import BLANKS, TextFile
 from edgewise.text import listed, shortened, shown
@@ -138,6 +140,8 @@ class _Table:
         if found and header:
             self.skip, self._header = found.pop(0)
             found.extend(islice(lines, 1))
+        elif found and self._delimiter is not None:  # comments before the edges
+            self.skip = found[0][0] - 1
         self._found, self._later = found, [fields for _, fields in islice(lines, LOOKED_AT)]
         if header is not True and len(found) > 1:
             refusal = columns_refusal(found[0][1], found[0][0], found[1][1])
@@ -177,8 +181,7 @@ class _Table:
                 column = open_quote(line, self._delimiter)
                 if column:
                     raise ParseError(
-                        f"{self._path}:{number}: got {shortened(line)!r}; the quotes in column {column} are not "
-                        "closed, or are closed before its end"
+                        f"{self._path}:{number}: got {shortened(line)!r}; the quotes in column {column} {UNCLOSED}"
                     )
                 yield number, fields
             elif not begun:
@@ -220,6 +223,7 @@ class _Table:
             ids=allowed_ids(self._path, options, bool(names)),
             whole_weights=weight is None or is_integer(first[weight]),
             hint=rows_hint([first, *self._below()]) if self._delimiter is None else "",
+            careful=self._delimiter is not None and options.comments is None,
         )
 
     @property
@@ -239,13 +243,14 @@ class _Table:
         return source, target, self._weight_place(options, first, {source, target})
 
     def _ends_by_name(self) -> tuple[int, int]:
-        """The columns of sources and targets: those with usual names, else the first two."""
+        """The columns of sources and targets: those with usual names, else the first two if nothing speaks against them."""
         header = self._header or []
         ends = usual_ends(header)
-        if ends is None and any(map(is_weight, header[:2])):
+        problem = None if ends else ends_problem(header)
+        if problem:
             raise ParseError(
-                f"{self._path}: the header calls one of the first two columns a weight, and none a source and a "
-                "target; say which columns have ids: columns=(0, 2), counted from 0, or by their names"
+                f"{self._path}: the header is {listed(map(shown, header))}; {problem}. Say which columns have ids: "
+                "columns=(0, 2), counted from 0, or by their names"
             )
         return ends or (0, 1)
 
@@ -261,19 +266,34 @@ class _Table:
                 )
             return place
         others = [place for place in range(len(first)) if place not in ends]
+        if self._header is not None:
+            others = [place for place in others if not has_row_numbers(self._header[place])] or others
         named = [place for place in others if self._header and is_weight(self._header[place])]
         if named:
-            return named[0]
-        if options.weighted and others:
-            return others[0]
+            return self._place(self._header[named[0]], first) if self._header else named[0]
         if options.weighted:
-            raise ParseError(f"{self._path} has {len(first)} columns; weighted=True needs a third")
+            return self._demanded(others)
         if len(others) == 1:
             return self._remaining(others[0])
         if others and (self._header is None or any(is_number(first[place]) for place in others)):
             columns = [str(place) if self._header is None else shown(self._header[place]) for place in others]
             self._note(left_out_doubt(columns, len(first)))
         return None
+
+    def _demanded(self, others: list[int]) -> int:
+        """The column of weights that the caller demands without saying which: the first of those that may have some."""
+        header = self._header
+        if not others:
+            raise ParseError(f"{self._path} has {len(self._first)} columns; weighted=True needs a third")
+        if header is None:
+            return others[0]
+        likely = [place for place in others if not is_no_weight(header[place])]
+        if not likely:
+            raise ParseError(
+                f"{self._path}: of the columns {listed(map(shown, header))}, none beside the ids is called like weights; "
+                "weight_column= takes one by its name, or by its number from 0"
+            )
+        return next((place for place in likely if is_usual_weight(header[place])), likely[0])
 
     def _below(self) -> list[list[str]]:
         """Some lines below the first one of data."""
@@ -316,9 +336,9 @@ class _Table:
             self._note(times_doubt(place, first))
         if name is not None and not is_usual_weight(name):
             self.doubt = (
-                f"{self._path} has no column of a usual name such as 'weight'; the numbers in the remaining one of "
-                f"its three columns, {shown(name)}, became the weights. If they are none, give weighted=False; "
-                "weight_column= names another column"
+                f"{self._path} has no column of a usual name such as 'weight'; the numbers in the remaining "
+                f"column, {shown(name)}, became the weights. If they are none, give weighted=False; weight_column= "
+                "names another column"
             )
         return place
 
@@ -349,6 +369,11 @@ class _Table:
             if self._header is None or column not in self._header:
                 names = "no header" if self._header is None else f"the columns {listed(self._header)}"
                 raise ParseError(f"{self._path} has {names}; there is no column {shown(column)}")
+            if self._header.count(column) > 1:
+                raise ParseError(
+                    f"{self._path}: the header has the name {shown(column)} {self._header.count(column)} times; expected "
+                    "it once. Give the number of the column, counted from 0"
+                )
             return self._header.index(column)
         if not 0 <= column < len(first):
             raise ParseError(
