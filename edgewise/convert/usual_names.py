@@ -58,7 +58,11 @@ def usual_ends(names: list[str]) -> tuple[int, int] | None:
     plain = [name.lower() for name in names]
     later = list(map(_joined, plain))
     either = SOURCES | _LATER_SOURCES, TARGETS | _LATER_TARGETS
-    for found, usual in ((plain, (SOURCES, TARGETS)), (later, (_LATER_SOURCES, _LATER_TARGETS)), (later, either)):
+    for found, usual in (
+        (plain, (SOURCES, TARGETS)),
+        (later, (_LATER_SOURCES, _LATER_TARGETS)),
+        (later, either),
+    ):
         source, target = ([k for k, name in enumerate(found) if name in ends] for ends in usual)
         if len(source) == len(target) == 1:
             return source[0], target[0]

@@ -80,7 +80,8 @@ def read(
             True makes arcs both ways of their edges. A sparse matrix has to be symmetric to be undirected, unless
             `parallel_edges` joins entries. Where the file has "u v"
             and "v u", each line becomes an edge of its own, with a warning; see `parallel_edges`.
-        weighted: False to leave weights out, True to demand them. Default: where a column is called "weight", or
+        weighted: False to leave weights out, True to demand them: a third column, but none that
+            is called "id", "key" and so on. Default: where a column is called "weight", or
             where there are three columns and the remaining one has a number on the first line of data. A header may
             call it "cost", "length", "distance", "capacity" or "value"; another name leads to a warning, and columns
             whose names say otherwise, such as "id", "year" or "type", are left out. A missing value ("NA", "-", ...)
@@ -88,17 +89,21 @@ def read(
             "weight" is the weight; each edge has it, or none. A .wel file has weights.
         columns: those of sources and targets, by number from 0 or by the name in the header. Default: those that the
             header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2",
-            or else such as "FromNodeId" and "ToNodeId", "id_1" and "id_2"; else the first two.
+            or else such as "FromNodeId" and "ToNodeId", "id_1" and "id_2", "origin" and "destination", "caller" and
+            "callee"; else the first two. Refused where the header has one of such names without its partner, or has no
+            name, or "Unnamed: 0", in the place of one of the two.
         weight_column: the column of weights, by number or name; or the name of an attribute in braces or in GraphML.
-        delimiter: between columns. Default: spaces and tabs in edge lists; in CSV files whichever of tab,
-            comma, semicolon, bar the first line has, else spaces.
+        delimiter: between columns; "tab" is a tab. Default: spaces and tabs in edge lists; in CSV files whichever of
+            tab, comma, semicolon, bar the first line has, else spaces.
         header: whether the first line names the columns. Default: True if `columns` or `weight_column` has names; else
             False for edge lists, which are refused if the line has such usual names above integers; CSV files have a
             header if the line has usual names such as "source" and "target", or words above integers. A file with
             "# Ids: ..." has none.
-        comments: characters that start a line to be skipped, by default "#%".
+        comments: characters that start a line to be skipped, by default "#%"; then such a line of a CSV file below the
+            first edge, or the header, is refused if it has as many columns as an edge.
         names: whether ids are names. Default: as a comment "# Ids: names" or "# Ids: integers" says, which
-            `edgewise.write` puts into edge lists; else if the first edge has an id that is no integer.
+            `edgewise.write` puts into edge lists; else if the first edge has an id that is no integer. Then numbers
+            with a point are refused, and fields between blanks that all end with a comma or show other marks.
         index_base: the smallest id that `num_vertices` allows, 0 by default.
         num_vertices: keeps vertices without edges: the ids are then ``index_base .. index_base +
             num_vertices - 1``. Not with names.
@@ -112,8 +117,10 @@ def read(
         GraphWarning: an undirected graph that keeps parallel edges, from a file that lists edges in both
             directions: degrees count them twice. A column of numbers that was taken as weights, or left out, by
             its name. Where `weighted` and `weight_column` are not given: columns, or attributes, that were left out,
-            and weights that look like times. Where `header` is not given: a first line that has the numbers of
-            vertices and edges of the rest, or words above integers.
+            and weights that look like times or dates. Where `header` is not given: a first line that has the
+            numbers of vertices and edges of the rest, or words above integers. Where `directed` is not given: a
+            comment, or a column "Type", that says undirected, above edges that are read as directed. Where `names` is
+            not given: names such as "NA".
 
     Raises:
         ParseError: a missing, empty, truncated or binary file, or a line that cannot be read; with its number.

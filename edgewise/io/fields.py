@@ -7,7 +7,6 @@ from edgewise.convert.usual_names import (
     SOURCES,
     TARGETS,
     has_row_numbers,
-    is_end,
     is_no_weight,
     is_usual_weight,
     is_weight,
@@ -21,8 +20,8 @@ _DECIMAL_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9]+([eE][+-]?[0-9]+)?")
 
 
 def looks_like_header(lines: list[list[str]]) -> bool:
-    """Whether the first line names columns: it has usual names, "weight" over a number, words above integers, or no name
-    or one like "Unnamed: 0" first, which is no id either."""
+    """Whether the first line names columns: it has usual names, "weight" over a number, words above integers, or first
+    no name or "Unnamed: 0"."""
     names, values = lines[0], lines[-1]
     if len(names) > 2 and has_row_numbers(names[0]):
         return True
