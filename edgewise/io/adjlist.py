@@ -20,7 +20,8 @@ from edgewise.io.lines import Edges, LineLayout, Scan, narrow
 from edgewise.io.misread import refuse_marks_of_rows
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import BLANKS, TextFile
-from edgewise.io.table import DECLARED_IDS, allowed_ids, is_data, split_line
+from edgewise.io.split import is_data, split_line
+from edgewise.io.table import DECLARED_IDS, allowed_ids
 from edgewise.io.writing import RowWriter, check_has_no_weights
 
 _COMMENTS = "#"

@@ -12,7 +12,8 @@ from edgewise.io.fields import has_decimal_comma
 from edgewise.io.formats import Format, Plan
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
-from edgewise.io.table import COMMENTS, data_lines, named_delimiter, plan_table, split_line
+from edgewise.io.split import data_lines, named_delimiter, split_line
+from edgewise.io.table import COMMENTS, plan_table
 from edgewise.io.writing import LineWriter
 
 _DELIMITERS = "\t,;|"
