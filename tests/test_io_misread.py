@@ -1,7 +1,9 @@
 """Texts and tables that may be read in another way than they show: right, refused, or with a warning."""
 
+import io
 import re
 import warnings
+import zipfile
 from typing import Any
 
 import pytest
@@ -231,3 +233,11 @@ def test_suffixes_in_capitals_are_written(tmp_path: Any, name: str) -> None:
     assert edges_of(ew.read(tmp_path / name)) == [(0, 1)]
     if re.search("gz$", name, re.IGNORECASE):
         assert (tmp_path / name).read_bytes()[:2] == b"\x1f\x8b"
+
+
+def test_archives_and_workbooks_are_refused_with_advice(read: Any) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.txt", "1 2\n")
+    with pytest.raises(ParseError, match="Unpack another zip file, or save a sheet of a workbook as CSV"):
+        read(packed.getvalue(), "a.xlsx")
