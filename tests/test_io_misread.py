@@ -176,10 +176,12 @@ def test_files_that_say_they_are_undirected(file: Any, tmp_path: Any) -> None:
         ("a nan\n", "a.adjlist", "'nan' became a vertex"),
     ],
 )  # fmt: skip
-def test_more_doubts_are_said(file: Any, text: str, name: str, message: str) -> None:
-    with pytest.warns(GraphWarning, match=message) as caught:
-        ew.read(file(text, name))
-    assert len(caught) == 1
+def test_more_doubts_are_said(tmp_path: Any, file: Any, text: str, name: str, message: str) -> None:
+    path = file(text, name)
+    for reads in (ew.read, lambda path: ew.build(tmp_path / "a.edgewise", path)):
+        with pytest.warns(GraphWarning, match=message) as caught:
+            reads(path)
+        assert len(caught) == 1
 
 
 def test_trailing_empty_columns_and_words_are_quiet(read: Any) -> None:

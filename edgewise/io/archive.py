@@ -55,8 +55,8 @@ class Archive:
         if not names or len(names) != len(self.names):
             problem = "two arrays of one name" if names else "no arrays"
             raise ParseError(
-                f"{self._path} holds {problem}; expected an archive as NumPy writes it (.npz). Unpack another zip file, "
-                "or save a sheet of a workbook as CSV"
+                f"{self._path} holds {problem}; expected an archive as NumPy writes it (.npz). Unpack another zip "
+                "file, or save a sheet of a workbook as CSV"
             )
 
     def array(self, name: str, kinds: str, dimensions: int) -> np.ndarray:
