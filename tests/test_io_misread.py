@@ -121,10 +121,11 @@ def test_marks_in_adjacency_lists_are_refused(read: Any) -> None:
     assert edges_of(read("a,b c\n", "a.adjlist", names=True)) == [("a,b", "c")]
 
 
-def test_an_adjacency_list_with_braces_as_a_name_is_read_back(tmp_path: Any) -> None:
+@pytest.mark.parametrize("name", ["a.adjlist", "a.txt", "a.tsv", "a.csv"])
+def test_braces_as_a_name_are_read_back(tmp_path: Any, name: str) -> None:
     graph = ew.Graph.from_edges(["a", "{}"], ["{}", "b"])
-    ew.write(graph, tmp_path / "a.adjlist")
-    assert edges_of(ew.read(tmp_path / "a.adjlist")) == edges_of(graph)
+    ew.write(graph, tmp_path / name)
+    assert edges_of(ew.read(tmp_path / name)) == edges_of(graph)
 
 
 def test_ids_with_a_point_are_refused(read: Any) -> None:

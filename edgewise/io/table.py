@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Self
 
@@ -96,7 +96,9 @@ def plan_table(
     first = [line for _, line in islice(data_lines(file, comments), LOOKED_AT)]
     if delimiter in (None, ","):
         refuse_other_of_networkx(file, first)
-    seen = edge_data(file, first[0] if first else None, comments, options)
+    before = takewhile(lambda line: not is_data(line, comments), file.lines())
+    is_own = any(line.strip(BLANKS) in DECLARED_IDS.values() for line in before)  # its braces are names
+    seen = None if is_own else edge_data(file, first[0] if first else None, comments, options)
     if seen is not None:
         file, options = seen, replace(options, header=False, weighted=seen.weighted, weight_column=None)
     if options.header is None and named_columns(options):
