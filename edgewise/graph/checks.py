@@ -6,6 +6,7 @@ import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
 from edgewise.graph import csr
+from edgewise.graph.foreign_arrays import as_numpy
 from edgewise.graph.ids import MAX_VERTICES, as_array
 from edgewise.numeric import is_integer
 from edgewise.text import shown
@@ -78,6 +79,21 @@ def as_count(num_vertices: Any, name: str = "num_vertices") -> int | None:
     if num_vertices > MAX_VERTICES:
         raise GraphError(f"{name} is {shown(num_vertices)}; at most 2**31 - 1 can be had")
     return int(num_vertices)
+
+
+def check_order(values: Any, vertices: np.ndarray, name: str, error: type[EdgewiseError]) -> None:
+    """Refuse a column of pandas, or of cuDF, whose index is neither 0..n-1 nor the ids in the order of the graph: values
+    of vertices are taken in their order, whatever their index says. Raises this error."""
+    index = getattr(values, "index", None) if hasattr(values, "reindex") else None
+    if index is None or len(index) != len(vertices):
+        return
+    labels = as_numpy(index)
+    if not np.array_equal(labels, np.arange(len(labels))) and not np.array_equal(labels, vertices):
+        raise error(
+            f"{name} is a {type(values).__name__} whose index is neither 0..n-1 nor graph.vertices; values are taken in "
+            "the order of graph.vertices. Give .reindex(graph.vertices) if the index has ids, or .to_numpy() if the "
+            "values are in this order already"
+        )
 
 
 def check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:
