@@ -63,7 +63,9 @@ def test_labelled_values_are_taken_in_the_order_of_their_ids_or_refused():
     for fitting in (series.reindex(graph.vertices), pandas.Series(expected)):
         assert ew.run(Given(wide=fitting), graph, device="cpu").wide.tolist() == expected
         assert ew.pagerank(graph, start=fitting, max_iterations=0).rank.tolist() == [1 / 6, 1 / 3, 1 / 2]
-    with pytest.raises(ProgramError, match=r"Given\(wide=...\) is a Series whose index is neither .*\.reindex\(graph"):
+    with pytest.raises(
+        ProgramError, match=r"Given\(wide=...\) is a Series whose index is neither .*\.reindex\(graph"
+    ):
         ew.run(Given(wide=series), graph, device="cpu")
     with pytest.raises(ParameterError, match="pagerank: personalization is a Series whose index is neither"):
         ew.pagerank(graph, personalization=series)
@@ -73,9 +75,11 @@ def test_labelled_values_are_taken_in_the_order_of_their_ids_or_refused():
     ):
         with pytest.raises(ProgramError, match=problem):
             ew.run(Given(wide=wrong), graph, device="cpu")
-    with pytest.raises(ProgramError, match="got a dict, expected .* indices, graph.index_of"):
+    with pytest.raises(ProgramError, match=r"got a dict, expected .* indices, graph.index_of"):
         ew.run(Given(other=by_id), graph, device="cpu")
-    with pytest.raises(ProgramError, match="got a Series, whose rows are those of a table of edges.*edge_attributes="):
+    with pytest.raises(
+        ProgramError, match=r"got a Series, whose rows are those of a table of edges.*edge_attributes="
+    ):
         ew.run(Given(each=pandas.Series([1, 2, 3])), graph, device="cpu")
 
 

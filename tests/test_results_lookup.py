@@ -183,7 +183,7 @@ def test_programs_give_all_fields():
     frame = result.to_frame(["steps"])
     assert frame.columns == ["vertex", "steps"] and frame["steps"].to_list() == [None, 0, 1, 2]
     with pytest.raises(
-        ParameterError, match="there is no field 'age'; expected a list of steps, before, bonus"
+        ParameterError, match="there is no column 'age'; expected a list of steps, before, bonus"
     ):
         result.to_frame(["age"])
 
@@ -338,6 +338,12 @@ def test_one_meaning_of_weighted():
         (ew.mst, {"weight": "x"}, "expected weighted=True"),
         (ew.sssp, {"source": 0, "cutoff": 3}, "expected max_distance"),
         (ew.bfs, {"source": 0, "depth_limit": 3}, "expected max_depth"),
+        (ew.bfs, {"source": 0, "reverse": True}, r"expected a graph .*: bfs\(graph.reverse\(\), source\)"),
+        (ew.sssp, {"source": 0, "method": "dijkstra"}, "expected none: "),
+        (ew.mst, {"algorithm": "kruskal"}, "expected none: there is one algorithm"),
+        (ew.mst, {"ignore_nan": True}, "expected a graph without such edges"),
+        (ew.connected_components, {"weight": "x"}, "expected none: components do not depend on weights"),
+        (ew.scc, {"weight": "x"}, "expected none: components"),
     ],
 )
 def test_names_of_networkx_are_explained(call, given, expected):
@@ -377,3 +383,48 @@ def test_the_page_of_results_says_what_is_so():
             assert eval(expression, names) == value, line
             told += 1
     assert told == 6
+
+
+def test_edges_in_networkx_graphs():
+    networkx = pytest.importorskip("networkx")
+    graph = ew.Graph.from_edges(["a", "b", "a", "d"], ["b", "c", "c", "d"], [1, 2, 3, 4], False)
+    forest, theirs = ew.mst(graph), graph.to_networkx()
+    ours = forest.to_networkx()
+    assert list(ours) == ["a", "b", "c", "d"]
+    assert sorted(ours.edges.data("weight")) == [("a", "b", 1), ("b", "c", 2)]
+    assert (
+        ("b", "a") in forest and ("a", "c") not in forest and ("a", "x") not in forest and "ab" not in forest
+    )
+    result = ew.edge_betweenness(graph, weighted=False)
+    assert result.to_networkx(theirs) is theirs
+    expected = networkx.edge_betweenness_centrality(theirs)
+    for made in (theirs, result.to_networkx()):
+        assert networkx.get_edge_attributes(made, "centrality") == pytest.approx(expected)
+    parallel = ew.edge_betweenness(ew.Graph.from_edges([0, 0], [1, 1]))
+    assert isinstance(parallel.to_networkx(), networkx.MultiDiGraph)
+    with pytest.raises(GraphError, match="the NetworkX graph may have parallel edges"):
+        result.to_networkx(parallel.to_networkx())
+    with pytest.raises(GraphError, match="the NetworkX graph has no edge from 'a' to 'b'"):
+        result.to_networkx(networkx.Graph())
+    for each in (result, ew.bfs(graph, "a")):
+        with pytest.raises(ParameterError, match="to_networkx: got 3; expected a graph of NetworkX"):
+            each.to_networkx(3)
+
+
+def test_names_of_columns_are_checked():
+    result = ew.bfs(ew.generate.path(3), 0)
+    assert result.to_frame("level").columns == ["vertex", "level"]
+    for call, problem in (
+        (
+            lambda: result.to_dict(["level"]),
+            r"to_dict: there is no column \['level'\]; expected one of level, parent",
+        ),
+        (lambda: result.to_frame(3), "to_frame: got 3; expected the names of columns, a list"),
+        (
+            lambda: result.to_frame("dist"),
+            "to_frame: there is no column 'dist'; expected a list of level, parent",
+        ),
+        (lambda: result.to_frame([["level"]]), r"to_frame: there is no column \['level'\]"),
+    ):
+        with pytest.raises(ParameterError, match=problem):
+            call()

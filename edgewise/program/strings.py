@@ -8,12 +8,13 @@ import numpy as np
 
 from edgewise.text import on_one_line, shortened
 
+
 def no_strings(text: str) -> str:
     """Why a string, as it stands in the source, is refused, and what to do."""
     return (
-        f"{shortened(on_one_line(text))}: strings cannot be used in functions of a program, to which a vertex is an index. "
-        "For the index of an id, declare a parameter, name = ew.parameter(ew.VERTEX), and give the id to the program; for "
-        "anything else, use numbers"
+        f"{shortened(on_one_line(text))}: strings cannot be used in functions of a program, to which a vertex is an "
+        "index. For the index of an id, declare a parameter, name = ew.parameter(ew.VERTEX), and give the id to the "
+        "program; for anything else, use numbers"
     )
 
 
@@ -43,12 +44,13 @@ def _unused(node: ast.AST) -> ast.AST | None:
         return node.value if isinstance(node.value, ast.Constant) else None
     if isinstance(node, ast.AnnAssign):
         return node.annotation
-    is_field = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant | ast.Name)
-    return node.slice if is_field else None
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant | ast.Name):
+        return node.slice
+    return None
 
 
 def _value(node: ast.expr, outside: Mapping[str, Any]) -> Any:
-    """The value of a constant, or of a name outside of the function, or of a field of a named tuple; None for others."""
+    """The value of a constant, or of a name outside of the function, or of a field of a named tuple, else None."""
     if isinstance(node, ast.Constant):
         return node.value
     if not isinstance(node, ast.Name | ast.Attribute):

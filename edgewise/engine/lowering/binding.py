@@ -285,7 +285,9 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
     check_not_masked(values, f"{spec.name}({name}=...)", ProgramError)
     if isinstance(values, Mapping):
         if name in spec.edge_fields or is_vertex:
-            raise unfit(f"a {type(values).__name__}", f"an array of shape ({length},)" + (order and f", {order}"))
+            raise unfit(
+                f"a {type(values).__name__}", f"an array of shape ({length},)" + (order and f", {order}")
+            )
         values = _by_id(binding, name, values)
     elif name in spec.edge_fields and is_column(values):
         raise unfit(
@@ -324,10 +326,14 @@ def _by_id(binding: Binding, name: str, values: Mapping[Any, Any]) -> list[Any]:
     without = next((vertex for vertex in vertices if vertex not in values), None)
     if len(values) != len(vertices) or without is not None:
         unknown = next((each for each in values if each not in binding.graph), None)
-        what = f"none for {shown(without)}" if without is not None else f"one for {shown(unknown)}, which is no vertex"
+        what = (
+            f"none for {shown(without)}"
+            if without is not None
+            else f"one for {shown(unknown)}, which is no vertex"
+        )
         raise ProgramError(
-            f"{binding.spec.name}({name}=...): got values of {len(values):,} ids, and {what}; expected one for each of the "
-            f"{len(vertices):,} vertices, {{id: value}}"
+            f"{binding.spec.name}({name}=...): got values of {len(values):,} ids, and {what}; expected one for each "
+            f"of the {len(vertices):,} vertices, {{id: value}}"
         )
     return [values[vertex] for vertex in vertices]
 
