@@ -18,6 +18,7 @@ from edgewise.errors import (
 )
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.graph.ids import with_none
 from edgewise.numeric import is_integer
 from edgewise.text import listed, shown
 
@@ -400,14 +401,14 @@ class SavedColumns:
 def make_frame(data: dict[str, np.ndarray], missing: Mapping[str, np.ndarray]) -> Any:
     """A polars DataFrame of these columns, or a pandas one, with nulls for what is missing; floats stay as they are."""
     masks = {name: mask for name, mask in missing.items() if name in data}
+    ids = data[ID_COLUMN].dtype if ID_COLUMN in data else np.dtype(object)
+    data = dict(data)
+    for name, mask in masks.items():
+        if data[name].dtype == object:
+            data[name] = with_none(data[name][~mask], ~mask)
+            if ids.kind in "iu":
+                data[name] = np.where(mask, 0, data[name]).astype(ids)
     integers = {name: mask for name, mask in masks.items() if data[name].dtype.kind in "iu"}
-    nothing = np.array(None, object)
-    objects = {
-        name: np.where(mask, nothing, data[name])
-        for name, mask in masks.items()
-        if data[name].dtype == object
-    }
-    data = {**data, **objects}
     try:
         import polars
     except ImportError:

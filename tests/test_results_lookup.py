@@ -215,6 +215,19 @@ def test_integers_of_vertices_that_were_not_reached_are_null_in_frames(library, 
     assert list(floats) == [0.0, 1.5, math.inf]
 
 
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+@pytest.mark.parametrize(("ids", "kind"), [([2**63, 1, 5], "UInt64"), ([-1, 1, 5], "Int64")])
+def test_ids_that_are_missing_keep_the_dtype_of_ids_in_frames(library, ids, kind, monkeypatch):
+    if library == "pandas":
+        monkeypatch.setitem(sys.modules, "polars", None)
+    graph = ew.Graph.from_edges(np.array(ids[:2], kind.lower()), np.array(ids[1:], kind.lower()))
+    frame = ew.bfs(graph, ids[0]).to_frame("parent")
+    assert str(frame["parent"].dtype) == kind
+    parents = dict(zip(frame["vertex"].to_list(), frame["parent"].to_list(), strict=True))
+    assert parents.pop(ids[0]) in (None, pandas.NA)
+    assert parents == {ids[1]: ids[0], ids[2]: ids[1]}
+
+
 def test_names_are_text_in_frames_of_polars_where_the_first_is_missing():
     graph = ew.Graph.from_edges(["a", "b"], ["b", "c"])
     for source, parents in (("a", [None, "a", "b"]), ("c", [None, None, None])):

@@ -225,3 +225,10 @@ def check_plain(ids: Ids) -> None:
 def objects(values: Any) -> np.ndarray:
     """Python objects, of which there is a number, as an array of them: of one dimension even if they are sequences."""
     return np.fromiter(values, dtype=object, count=len(values))
+
+
+def with_none(values: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Values as Python objects in the places that have one, by a mask, and None in the others."""
+    whole = np.full(len(there), None, object)
+    whole[there] = values
+    return whole
