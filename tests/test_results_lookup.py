@@ -39,7 +39,9 @@ def both(ids, directed=True, weights=True):
             other.add_edge(ids[u], ids[v], weight=int(rng.integers(1, 9)))
     other.add_edge(ids[10], ids[11], weight=2)
     source, target, weight = zip(*other.edges(data="weight"), strict=True)
-    graph = ew.Graph.from_edges(source, target, list(weight) if weights else None, directed=directed)
+    graph = ew.Graph.from_edges(
+        source, target, np.array(weight, np.int32) if weights else None, directed=directed
+    )
     return graph, other
 
 
@@ -161,7 +163,9 @@ def test_ids_that_are_none_are_refused():
 
 
 def test_top_is_a_list_of_pairs():
-    graph = ew.Graph.from_edges(["a", "b", "c", "c", "e"], ["b", "c", "a", "d", "f"], [1, 2, 3, 4, 5])
+    graph = ew.Graph.from_edges(
+        ["a", "b", "c", "c", "e"], ["b", "c", "a", "d", "f"], np.arange(1, 6, dtype=np.int32)
+    )
     assert ew.bfs(graph, "b").top(3) == [("b", 0), ("c", 1), ("a", 2)]
     assert ew.sssp(graph, "b").top(100) == [("b", 0), ("c", 2), ("a", 5), ("d", 6)]
     assert ew.connected_components(graph).top() == [("a", 4), ("e", 2)]
@@ -271,7 +275,7 @@ RUNS = {
 @pytest.mark.parametrize("name", RUNS)
 def test_results_are_pickled_and_copied(name):
     graph = ew.Graph.from_edges(
-        ["a", "b", "c", "c", "e"], ["b", "c", "a", "d", "f"], [1.0, 2.0, 3.0, 4.0, 5.0]
+        ["a", "b", "c", "c", "e"], ["b", "c", "a", "d", "f"], np.array([1, 2, 3, 4, 5], np.int32)
     )
     result = RUNS[name](graph)
     for again in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), copy.copy(result)):
@@ -373,7 +377,7 @@ def test_long_names_are_the_same_functions():
 
 
 def test_a_graph_without_vertices():
-    graph = ew.Graph.from_edges([], [], [])
+    graph = ew.Graph.from_edges([], [], np.empty(0, np.int32))
     for call in (ew.pagerank, ew.connected_components, ew.betweenness):
         assert call(graph).to_dict() == {} and call(graph).top() == []
         assert call(graph).to_frame().shape[0] == 0

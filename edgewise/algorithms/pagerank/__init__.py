@@ -175,7 +175,7 @@ def pagerank(
             index of a pandas Series has to be 0..n-1 or these ids.
         start: the ranks to begin with, given like `personalization`; uniform if left out.
         weighted: True to follow arcs in proportion to the graph's weights, which must not be negative; False or None
-            to follow each alike.
+            to follow each alike. NetworkX's ``pagerank`` uses weights if there are any.
         dtype: float64, or float32 for half the memory: each iteration rounds its ranks, so a rank has a relative error
             of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in a program, and of this dtype
             in the GPU's own kernel.
