@@ -21,7 +21,7 @@ from edgewise.io.options import ReadOptions
 from edgewise.io.rows import RowLayout
 from edgewise.io.sized import Sizes, plan_sized, plan_undirected, sizes_of
 from edgewise.io.source import TextFile
-from edgewise.io.table import is_data
+from edgewise.io.split import is_data
 from edgewise.io.writing import RowWriter, check_has_no_weights, check_whole_weights
 from edgewise.text import shortened
 

@@ -12,7 +12,7 @@ from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import Sizes, plan_sized, plan_undirected, sizes_of
 from edgewise.io.source import TextFile
-from edgewise.io.table import is_data
+from edgewise.io.split import is_data
 from edgewise.io.writing import LineWriter, check_whole_weights
 from edgewise.text import shortened
 

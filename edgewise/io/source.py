@@ -38,6 +38,14 @@ _LONGEST_LINE = 2**28
 #: bytes for each character, and some room.
 _LINE_BYTES = 12
 _NEWLINE, _RETURN = 10, 13
+_UTF_16 = "text in UTF-16 ('iconv -f UTF-16 -t UTF-8' converts it)"
+#: First bytes of files that are no text in UTF-8, and what they are.
+_BINARY = {
+    codecs.BOM_UTF16_LE: _UTF_16,
+    codecs.BOM_UTF16_BE: _UTF_16,
+    b"PK\3\4": "a zip archive, or a workbook of Excel (unpack it, or save a sheet as CSV)",
+    b"ARROW1": "a table of Arrow or Feather (read it with pyarrow, and give it to edgewise.Graph.from_arrow)",
+}
 
 
 #: Characters that may stand around fields.
@@ -215,7 +223,8 @@ class TextFile:
                 f"{self.path} is truncated or damaged: {error}. Fetch or pack it again"
             ) from None
         if b"\0" in data:
-            raise ParseError(f"{self.path} holds binary data; expected text in UTF-8")
+            known = next((what for magic, what in _BINARY.items() if data.startswith(magic)), "binary data")
+            raise ParseError(f"{self.path} holds {known}; expected text in UTF-8")
         return data
 
     def _similar(self) -> str:

@@ -42,7 +42,7 @@ from edgewise.algorithms.common.names import names_elsewhere
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.explain import is_asked
-from edgewise.graph import Arrays, Graph, VertexId, check_graph, least_pages
+from edgewise.graph import Arrays, Graph, VertexIds, check_graph, least_pages
 from edgewise.graph.sets_of_ids import as_listed
 from edgewise.kernels.door import cuda_problem
 from edgewise.memory import as_bytes, in_turn
@@ -121,7 +121,7 @@ class BFSResult(PathResult):
 )
 def bfs(
     graph: Graph,
-    source: VertexId,
+    source: VertexIds,
     *,
     max_depth: int | None = None,
     device: str = "auto",
