@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import VerificationError
+from edgewise.graph.ids import with_none
 from edgewise.result import HostArray, ids_or_none
 from edgewise.text import shown
 from edgewise.vertex_result import VertexResult
@@ -68,9 +69,8 @@ class PathResult(VertexResult):
         if raw.dtype.kind == "f":
             return super()._as_values(name, raw)
         there = raw >= 0 if name == "parent" else self._are_reached(raw)
-        values = np.full(len(raw), None, object)
-        values[there] = self.graph.ids_of(raw[there]) if name == "parent" else raw[there]
-        return list(values)
+        values = self.graph.ids_of(raw[there]) if name == "parent" else raw[there]
+        return list(with_none(values, there))
 
     def missing(self) -> dict[str, np.ndarray]:
         """Lengths of paths to vertices that were not reached, and parents of these and of sources."""

@@ -11,6 +11,7 @@ from edgewise.engine.contract import Ending, Outcome
 from edgewise.errors import GraphError, ProgramError, VerificationError
 from edgewise.execution import Execution
 from edgewise.graph import Graph, check_graph
+from edgewise.graph.ids import with_none
 from edgewise.kernels.door import cuda_door
 from edgewise.program.declare import INFINITY, VERTEX, Program
 from edgewise.program.inspect import Specification
@@ -221,9 +222,8 @@ class ProgramResult(VertexResult):
         missing = self._is_missing(name, raw)
         if missing is None or raw.dtype.kind == "f":
             return super()._as_values(name, raw)
-        values, there = np.full(len(raw), None, object), ~missing
-        values[there] = self.graph.ids_of(raw[there]) if self._declared[name].by_id else raw[there]
-        return list(values)
+        values = self.graph.ids_of(raw[~missing]) if self._declared[name].by_id else raw[~missing]
+        return list(with_none(values, ~missing))
 
     def _ids(self, name: str) -> np.ndarray:
         """A `VERTEX` field in the user's ids."""

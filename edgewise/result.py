@@ -2,7 +2,7 @@
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from edgewise.errors import (
 )
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.graph.ids import with_none
 from edgewise.numeric import is_integer
 from edgewise.text import listed, shown
 
@@ -197,11 +198,11 @@ class Result(ABC):
         """How the run was carried out and why, a line for each decision."""
         return "\n".join(self._notes)
 
-    def to_frame(self, fields: Sequence[str] | None = None) -> Any:
+    def to_frame(self, fields: str | Sequence[str] | None = None) -> Any:
         """The answer as a data frame of the columns of `table`. What is `missing` is null, but floats are inf or NaN.
 
         Args:
-            fields: the columns to give, by their names, besides that of vertices; None for all.
+            fields: the columns to give, a list of names or one name, besides that of vertices; None for all.
 
         Returns:
             A polars DataFrame where polars is installed, else a pandas one, in which integers with nulls have a dtype
@@ -213,12 +214,12 @@ class Result(ABC):
         """
         if fields is None:
             return make_frame(self.table(), self.missing())
-        columns = self.columns()
-        for name in fields:
-            if name not in columns:
-                raise ParameterError(
-                    f"to_frame: there is no field {shown(name)}; expected a list of {listed(columns)}"
-                )
+        if isinstance(fields, str):
+            fields = [fields]
+        if not isinstance(fields, Iterable):
+            raise ParameterError(f"to_frame: got {shown(fields)}; expected the names of columns, a list")
+        fields = list(fields)
+        check_columns("to_frame", fields, self.columns(), "a list of")
         chosen = {name: values for name, values in self.table().items() if name in {ID_COLUMN, *fields}}
         return make_frame(chosen, self.missing())
 
@@ -274,6 +275,15 @@ def first_rows(
             order = np.arange(len(keys))
         rows = rows[order[:count]]
     return rows
+
+
+def check_columns(where: str, names: Iterable[Any], columns: Mapping[str, Any], expected: str) -> None:
+    """Refuse names that are not those of columns. Raises ParameterError."""
+    for name in names:
+        if not isinstance(name, str) or name not in columns:
+            raise ParameterError(
+                f"{where}: there is no column {shown(name)}; expected {expected} {listed(columns)}"
+            )
 
 
 def check_count(count: Any) -> int:
@@ -395,14 +405,14 @@ class SavedColumns:
 def make_frame(data: dict[str, np.ndarray], missing: Mapping[str, np.ndarray]) -> Any:
     """A polars DataFrame of these columns, or a pandas one, with nulls for what is missing; floats stay as they are."""
     masks = {name: mask for name, mask in missing.items() if name in data}
+    ids = data[ID_COLUMN].dtype if ID_COLUMN in data else np.dtype(object)
+    data = dict(data)
+    for name, mask in masks.items():
+        if data[name].dtype == object:
+            data[name] = with_none(data[name][~mask], ~mask)
+            if ids.kind in "iu":
+                data[name] = np.where(mask, 0, data[name]).astype(ids)
     integers = {name: mask for name, mask in masks.items() if data[name].dtype.kind in "iu"}
-    nothing = np.array(None, object)
-    objects = {
-        name: np.where(mask, nothing, data[name])
-        for name, mask in masks.items()
-        if data[name].dtype == object
-    }
-    data = {**data, **objects}
     try:
         import polars
     except ImportError:

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.errors import GraphError, ParameterError
-from edgewise.result import Result
-from edgewise.text import listed, shown
+from edgewise.convert.libraries import check_networkx
+from edgewise.errors import GraphError
+from edgewise.result import Result, check_columns
+from edgewise.text import shown
 
 
 class VertexResult(Result):
@@ -53,10 +54,12 @@ class VertexResult(Result):
 
         Raises:
             GraphError: it lacks a vertex; then nothing was written.
-            MissingDependencyError: a new graph, and NetworkX is not installed.
+            MissingDependencyError: NetworkX is not installed.
+            ParameterError: no NetworkX graph.
         """
         if graph is None:
             graph = self.graph.to_networkx()
+        check_networkx(graph)
         nodes, vertices = graph.nodes, self.graph.vertices.tolist()
         for vertex in vertices:
             if vertex not in nodes:
@@ -79,10 +82,8 @@ class VertexResult(Result):
     def _values_of(self, field: str | None) -> list[Any]:
         """All values of a column, or of the main one, as Python objects."""
         name = self._main if field is None else field
-        if name != self._main and name not in (names := self.columns()):
-            raise ParameterError(
-                f"to_dict: there is no column {shown(field)}; expected one of {listed(names)}"
-            )
+        if name != self._main:
+            check_columns("to_dict", [name], self.columns(), "one of")
         return self._as_values(name, self._raw(name))
 
     def _raw(self, name: str) -> np.ndarray:

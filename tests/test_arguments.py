@@ -214,6 +214,19 @@ def test_what_is_no_graph_is_refused(name, wrong):
         assert isinstance(caught.value, EdgewiseError)
 
 
+def test_tables_are_not_shown_but_named():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"source": [0], "target": [1]})
+    with pytest.raises(
+        TypeError, match=r"^bfs: got a DataFrame for the graph, .*: Graph.from_pandas\(...\) makes one"
+    ):
+        ew.bfs(table, 0)
+    with pytest.raises(
+        TypeError, match=r"Graph\(...\) makes no graph; use Graph.from_edges\(source, target\)"
+    ):
+        ew.Graph(table)
+
+
 def test_truth_values_of_programs_are_true_or_false():
     for wrong in (np.arange(3), 1, "no", None):
         with pytest.raises(ProgramError, match=r"Count: check is .*; expected True or False"):

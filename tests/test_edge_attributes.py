@@ -176,6 +176,29 @@ def test_values_that_are_given_win():
     )
 
 
+def test_a_field_with_nearly_the_name_of_an_attribute_is_no_column_of_zeros():
+    graph = ew.Graph.from_edges([0], [1], edge_attributes={"tolls": [2.0], "capacity": [9.0]})
+    with pytest.raises(
+        ProgramError, match=r"Tolled.toll would be 0 for all edges: the graph has .* but 'tolls'"
+    ):
+        ew.run(Tolled, graph)
+    assert ew.run(Tolled(toll=[3.0]), graph, check=True).paid.tolist() == [0, 3]
+
+
+class Tolled(ew.Program):
+    toll, paid = ew.edge("float64"), ew.vertex("float64")
+    combine, max_supersteps = ew.SUM, 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return edge.toll
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.paid[v] = message
+        return ew.HALT
+
+
 def test_making_values_of_arcs_counts_as_memory():
     graph = graph_of(True)
     with pytest.raises(MemoryLimitError, match="bytes beyond the graph") as refused:

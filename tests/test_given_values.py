@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise.errors import GraphError, ProgramError, ScheduleError
+from edgewise.errors import GraphError, ParameterError, ProgramError, ScheduleError
 
 RING = ew.Graph.from_edges([0, 1, 2], [1, 2, 0])
 
@@ -52,6 +52,35 @@ class Given(ew.Program):
 def test_arrays_that_do_not_fit_their_field(values, problem, check):
     with pytest.raises(ProgramError, match=problem):
         ew.run(Given(**values), RING, check=check, device="cpu")
+
+
+def test_labelled_values_are_taken_in_the_order_of_their_ids_or_refused():
+    pandas = pytest.importorskip("pandas")
+    graph = ew.Graph.from_edges(["a", "b", "c"], ["b", "c", "a"])
+    by_id, expected = {"c": 3, "a": 1, "b": 2}, [1, 2, 3]
+    series = pandas.Series(by_id)
+    assert ew.run(Given(wide=by_id), graph, device="cpu").wide.tolist() == expected
+    for fitting in (series.reindex(graph.vertices), pandas.Series(expected)):
+        assert ew.run(Given(wide=fitting), graph, device="cpu").wide.tolist() == expected
+        assert ew.pagerank(graph, start=fitting, max_iterations=0).rank.tolist() == [1 / 6, 1 / 3, 1 / 2]
+    with pytest.raises(
+        ProgramError, match=r"Given\(wide=...\) is a Series whose index is neither .*\.reindex\(graph"
+    ):
+        ew.run(Given(wide=series), graph, device="cpu")
+    with pytest.raises(ParameterError, match="pagerank: personalization is a Series whose index is neither"):
+        ew.pagerank(graph, personalization=series)
+    for wrong, problem in (
+        ({"a": 1, "b": 2}, "got values of 2 ids, and none for 'c'; expected one for each of the 3 vertices"),
+        ({**by_id, "d": 4}, "got values of 4 ids, and one for 'd', which is no vertex"),
+    ):
+        with pytest.raises(ProgramError, match=problem):
+            ew.run(Given(wide=wrong), graph, device="cpu")
+    with pytest.raises(ProgramError, match=r"got a dict, expected .* indices, graph.index_of"):
+        ew.run(Given(other=by_id), graph, device="cpu")
+    with pytest.raises(
+        ProgramError, match=r"got a Series, whose rows are those of a table of edges.*edge_attributes="
+    ):
+        ew.run(Given(each=pandas.Series([1, 2, 3])), graph, device="cpu")
 
 
 def test_arrays_that_fit_their_field():

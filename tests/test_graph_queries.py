@@ -78,6 +78,8 @@ def test_graphs_made_of_it(ours, other):
     assert part.num_edges == other.subgraph(some).number_of_edges()
     assert arcs_of(ours.subgraph(list(other))) == arcs_of(ours)
     assert len(ours.subgraph([])) == 0
+    for several in (set(some), frozenset(some), iter(some)):
+        assert arcs_of(ours.subgraph(several)) == arcs_of(part)
 
 
 def test_the_weight_of_an_edge_without_direction_is_said():

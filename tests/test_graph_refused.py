@@ -59,7 +59,7 @@ def test_advice_on_weights_that_are_refused() -> None:
             weights,
         )
     for weights in ([2**70], ["3"]):
-        refuses(r"Convert it with np\.array\(weight, np\.float64\)$", [0], [1], weights)
+        refuses(r"Convert it with np\.array\(values, np\.float64\)$", [0], [1], weights)
         assert Graph.from_edges([0], [1], np.array(weights, np.float64)).weighted
     refuses(r"Convert it with \.astype\(np\.float64\)", [0], [1], np.array(["3"]))
 

@@ -126,7 +126,7 @@ ATTRIBUTES = st.dictionaries(
 
 
 @ANY_FILE
-@given(st.lists(st.tuples(ATTRIBUTES, st.integers(-99, 99), ATTRIBUTES), min_size=1, max_size=8))
+@given(st.lists(st.tuples(ATTRIBUTES, st.integers(-99, 99), ATTRIBUTES), min_size=1, max_size=3))
 @pytest.mark.filterwarnings("ignore")
 def test_attributes_of_any_kind_are_passed_over(tmp_path: Path, found: list) -> None:
     written = nx.MultiDiGraph()

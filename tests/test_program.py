@@ -213,7 +213,7 @@ def test_what_numba_cannot_compile_is_refused_with_its_line():
     class Text(Plain):
         @staticmethod
         def edge_compute(edge, state):
-            name = "a" + edge.source
+            name = (1, *edge.source)
             return len(name)
 
     refused(Text, "edge_compute", f"line {line_of(Text.edge_compute, 'name =')}", "cannot compile")

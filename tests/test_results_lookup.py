@@ -39,7 +39,9 @@ def both(ids, directed=True, weights=True):
             other.add_edge(ids[u], ids[v], weight=int(rng.integers(1, 9)))
     other.add_edge(ids[10], ids[11], weight=2)
     source, target, weight = zip(*other.edges(data="weight"), strict=True)
-    graph = ew.Graph.from_edges(source, target, list(weight) if weights else None, directed=directed)
+    graph = ew.Graph.from_edges(
+        source, target, np.array(weight, np.int32) if weights else None, directed=directed
+    )
     return graph, other
 
 
@@ -161,7 +163,9 @@ def test_ids_that_are_none_are_refused():
 
 
 def test_top_is_a_list_of_pairs():
-    graph = ew.Graph.from_edges(["a", "b", "c", "c", "e"], ["b", "c", "a", "d", "f"], [1, 2, 3, 4, 5])
+    graph = ew.Graph.from_edges(
+        ["a", "b", "c", "c", "e"], ["b", "c", "a", "d", "f"], np.arange(1, 6, dtype=np.int32)
+    )
     assert ew.bfs(graph, "b").top(3) == [("b", 0), ("c", 1), ("a", 2)]
     assert ew.sssp(graph, "b").top(100) == [("b", 0), ("c", 2), ("a", 5), ("d", 6)]
     assert ew.connected_components(graph).top() == [("a", 4), ("e", 2)]
@@ -183,7 +187,7 @@ def test_programs_give_all_fields():
     frame = result.to_frame(["steps"])
     assert frame.columns == ["vertex", "steps"] and frame["steps"].to_list() == [None, 0, 1, 2]
     with pytest.raises(
-        ParameterError, match="there is no field 'age'; expected a list of steps, before, bonus"
+        ParameterError, match="there is no column 'age'; expected a list of steps, before, bonus"
     ):
         result.to_frame(["age"])
 
@@ -213,6 +217,19 @@ def test_integers_of_vertices_that_were_not_reached_are_null_in_frames(library, 
             assert nulls[3:] == [True, True] and not result.table()[name][2:3] < 0
     floats = ew.sssp(ew.Graph.from_edges([0], [1], [1.5], num_vertices=3), 0).to_frame()["distance"]
     assert list(floats) == [0.0, 1.5, math.inf]
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas"])
+@pytest.mark.parametrize(("ids", "kind"), [([2**63, 1, 5], "UInt64"), ([-1, 1, 5], "Int64")])
+def test_ids_that_are_missing_keep_the_dtype_of_ids_in_frames(library, ids, kind, monkeypatch):
+    if library == "pandas":
+        monkeypatch.setitem(sys.modules, "polars", None)
+    graph = ew.Graph.from_edges(np.array(ids[:2], kind.lower()), np.array(ids[1:], kind.lower()))
+    frame = ew.bfs(graph, ids[0]).to_frame("parent")
+    assert str(frame["parent"].dtype) == kind
+    parents = dict(zip(frame["vertex"].to_list(), frame["parent"].to_list(), strict=True))
+    assert parents.pop(ids[0]) in (None, pandas.NA)
+    assert parents == {ids[1]: ids[0], ids[2]: ids[1]}
 
 
 def test_names_are_text_in_frames_of_polars_where_the_first_is_missing():
@@ -258,7 +275,7 @@ RUNS = {
 @pytest.mark.parametrize("name", RUNS)
 def test_results_are_pickled_and_copied(name):
     graph = ew.Graph.from_edges(
-        ["a", "b", "c", "c", "e"], ["b", "c", "a", "d", "f"], [1.0, 2.0, 3.0, 4.0, 5.0]
+        ["a", "b", "c", "c", "e"], ["b", "c", "a", "d", "f"], np.array([1, 2, 3, 4, 5], np.int32)
     )
     result = RUNS[name](graph)
     for again in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result), copy.copy(result)):
@@ -338,6 +355,12 @@ def test_one_meaning_of_weighted():
         (ew.mst, {"weight": "x"}, "expected weighted=True"),
         (ew.sssp, {"source": 0, "cutoff": 3}, "expected max_distance"),
         (ew.bfs, {"source": 0, "depth_limit": 3}, "expected max_depth"),
+        (ew.bfs, {"source": 0, "reverse": True}, r"expected a graph .*: bfs\(graph.reverse\(\), source\)"),
+        (ew.sssp, {"source": 0, "method": "dijkstra"}, "expected none: "),
+        (ew.mst, {"algorithm": "kruskal"}, "expected none: there is one algorithm"),
+        (ew.mst, {"ignore_nan": True}, "expected a graph without such edges"),
+        (ew.connected_components, {"weight": "x"}, "expected none: components do not depend on weights"),
+        (ew.scc, {"weight": "x"}, "expected none: components"),
     ],
 )
 def test_names_of_networkx_are_explained(call, given, expected):
@@ -354,7 +377,7 @@ def test_long_names_are_the_same_functions():
 
 
 def test_a_graph_without_vertices():
-    graph = ew.Graph.from_edges([], [], [])
+    graph = ew.Graph.from_edges([], [], np.empty(0, np.int32))
     for call in (ew.pagerank, ew.connected_components, ew.betweenness):
         assert call(graph).to_dict() == {} and call(graph).top() == []
         assert call(graph).to_frame().shape[0] == 0
@@ -377,3 +400,48 @@ def test_the_page_of_results_says_what_is_so():
             assert eval(expression, names) == value, line
             told += 1
     assert told == 6
+
+
+def test_edges_in_networkx_graphs():
+    networkx = pytest.importorskip("networkx")
+    graph = ew.Graph.from_edges(["a", "b", "a", "d"], ["b", "c", "c", "d"], [1, 2, 3, 4], False)
+    forest, theirs = ew.mst(graph), graph.to_networkx()
+    ours = forest.to_networkx()
+    assert list(ours) == ["a", "b", "c", "d"]
+    assert sorted(ours.edges.data("weight")) == [("a", "b", 1), ("b", "c", 2)]
+    assert (
+        ("b", "a") in forest and ("a", "c") not in forest and ("a", "x") not in forest and "ab" not in forest
+    )
+    result = ew.edge_betweenness(graph, weighted=False)
+    assert result.to_networkx(theirs) is theirs
+    expected = networkx.edge_betweenness_centrality(theirs)
+    for made in (theirs, result.to_networkx()):
+        assert networkx.get_edge_attributes(made, "centrality") == pytest.approx(expected)
+    parallel = ew.edge_betweenness(ew.Graph.from_edges([0, 0], [1, 1]))
+    assert isinstance(parallel.to_networkx(), networkx.MultiDiGraph)
+    with pytest.raises(GraphError, match="the NetworkX graph may have parallel edges"):
+        result.to_networkx(parallel.to_networkx())
+    with pytest.raises(GraphError, match="the NetworkX graph has no edge from 'a' to 'b'"):
+        result.to_networkx(networkx.Graph())
+    for each in (result, ew.bfs(graph, "a")):
+        with pytest.raises(ParameterError, match="to_networkx: got 3; expected a graph of NetworkX"):
+            each.to_networkx(3)
+
+
+def test_names_of_columns_are_checked():
+    result = ew.bfs(ew.generate.path(3), 0)
+    assert result.to_frame("level").columns == ["vertex", "level"]
+    for call, problem in (
+        (
+            lambda: result.to_dict(["level"]),
+            r"to_dict: there is no column \['level'\]; expected one of level, parent",
+        ),
+        (lambda: result.to_frame(3), "to_frame: got 3; expected the names of columns, a list"),
+        (
+            lambda: result.to_frame("dist"),
+            "to_frame: there is no column 'dist'; expected a list of level, parent",
+        ),
+        (lambda: result.to_frame([["level"]]), r"to_frame: there is no column \['level'\]"),
+    ):
+        with pytest.raises(ParameterError, match=problem):
+            call()

@@ -195,7 +195,7 @@ def test_changed_answers_within_bounds_are_rejected():
         ({"source": []}, ParameterError, "the list of sources is empty"),
         ({"source": [1, 99]}, GraphError, "no vertex 99"),
         ({"weighted": True}, GraphError, "sssp: weighted=True, but the graph has no weights"),
-        ({"weighted": 2}, ParameterError, "weighted is 2; expected True or False"),
+        ({"weighted": 2}, ParameterError, "weighted is 2; expected True, False or None"),
     ],
 )
 def test_options_that_are_none_are_refused(given, error, problem):

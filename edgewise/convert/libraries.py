@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewise.convert.edges import Edges, missing, names_of
 from edgewise.convert.usual_names import WEIGHT
-from edgewise.errors import GraphError
+from edgewise.errors import GraphError, ParameterError
 from edgewise.numeric import is_integer_type
 from edgewise.text import listed, shown
 
@@ -145,19 +145,27 @@ def _numbers(
         ) from None
 
 
-def networkx_of(vertices: list[Any], columns: dict[str, np.ndarray], directed: bool, parallel: bool) -> Any:
-    """A graph of NetworkX.
+def check_networkx(graph: Any) -> None:
+    """Refuse what is no graph of NetworkX for a result. Raises ParameterError."""
+    if not isinstance(graph, _networkx().Graph):
+        raise ParameterError(
+            f"to_networkx: got {shown(graph)}; expected a graph of NetworkX, or nothing for a new one"
+        )
+
+
+def networkx_of(vertices: list[Any], columns: dict[str, np.ndarray], directed: bool) -> Any:
+    """A graph of NetworkX, which has parallel edges if there are any.
 
     Args:
         vertices: the ids in index order.
         columns: "source" and "target", indices, and values of edges by name.
-        directed: whether edges have a direction.
-        parallel: whether it has to hold parallel edges.
+        directed: whether edges have a direction; else equal ones have their ends in one order.
     """
     networkx = _networkx()
     plain = networkx.DiGraph if directed else networkx.Graph
     several = networkx.MultiDiGraph if directed else networkx.MultiGraph
-    graph = several() if parallel else plain()
+    pairs = np.sort(columns["source"].astype(np.int64) * len(vertices) + columns["target"])
+    graph = several() if (pairs[1:] == pairs[:-1]).any() else plain()
     graph.add_nodes_from(vertices)
     source, target, *values = (column.tolist() for column in columns.values())
     names = list(columns)[2:]

@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 from edgewise.errors import GraphTypeError
+from edgewise.graph.checks import how_to_make_one_of
 from edgewise.graph.file import load
 from edgewise.graph.file_pages import FilePages, file_pages, least_pages, reading_once
 from edgewise.graph.graph import Graph
@@ -39,4 +40,7 @@ def check_graph(where: str, graph: Any) -> None:
         GraphTypeError: with what was got.
     """
     if not isinstance(graph, Graph):
-        raise GraphTypeError(f"{where}: got {shown(graph)} for the graph, expected an edgewise.Graph")
+        got = shown(graph) if type(graph).__module__ == "builtins" else f"a {type(graph).__name__}"
+        raise GraphTypeError(
+            f"{where}: got {got} for the graph, expected an edgewise.Graph{how_to_make_one_of(graph)}"
+        )

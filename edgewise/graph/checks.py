@@ -6,6 +6,7 @@ import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError
 from edgewise.graph import csr
+from edgewise.graph.foreign_arrays import as_numpy
 from edgewise.graph.ids import MAX_VERTICES, as_array
 from edgewise.numeric import is_integer
 from edgewise.text import shown
@@ -19,6 +20,12 @@ _CONVERTERS = {
     "igraph": "from_igraph",
     "scipy": "from_scipy",
 }
+
+
+def how_to_make_one_of(values: Any) -> str:
+    """Which function makes a graph of an object of another library, as the end of a message; nothing of any other."""
+    converter = _CONVERTERS.get(type(values).__module__.partition(".")[0])
+    return f": Graph.{converter}(...) makes one of it" if converter else ""
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
@@ -78,6 +85,21 @@ def as_count(num_vertices: Any, name: str = "num_vertices") -> int | None:
     if num_vertices > MAX_VERTICES:
         raise GraphError(f"{name} is {shown(num_vertices)}; at most 2**31 - 1 can be had")
     return int(num_vertices)
+
+
+def check_order(values: Any, vertices: np.ndarray, name: str, error: type[EdgewiseError]) -> None:
+    """Refuse a column of pandas, or of cuDF, whose index is neither 0..n-1 nor the ids in the graph's order, in which
+    values of vertices are taken, whatever their index says. Raises this error."""
+    index = getattr(values, "index", None) if hasattr(values, "reindex") else None
+    if index is None or len(index) != len(vertices):
+        return
+    labels = as_numpy(index)
+    if not np.array_equal(labels, np.arange(len(labels))) and not np.array_equal(labels, vertices):
+        raise error(
+            f"{name} is a {type(values).__name__} whose index is neither 0..n-1 nor graph.vertices; values are taken "
+            "in the order of graph.vertices. Give .reindex(graph.vertices) if the index has ids, or .to_numpy() if the "
+            "values are in this order already"
+        )
 
 
 def check_rows(offsets: np.ndarray, targets: np.ndarray) -> None:

@@ -218,10 +218,7 @@ class Conversions(Adjacency):
         """The graph as one of NetworkX: a Graph or a DiGraph; where there are parallel edges, a MultiGraph or a
         MultiDiGraph. All vertices are in it, in their order; weights are the attribute ``weight`` of edges, as numbers
         of Python, and edge attributes have their names. Raises MissingDependencyError without NetworkX."""
-        columns = self._columns()
-        pairs = np.sort(columns["source"].astype(np.int64) * self.num_vertices + columns["target"])
-        parallel = bool((pairs[1:] == pairs[:-1]).any())
-        return libraries.networkx_of(self.vertices.tolist(), columns, self.directed, parallel)
+        return libraries.networkx_of(self.vertices.tolist(), self._columns(), self.directed)
 
     def to_igraph(self) -> Any:
         """The graph as one of igraph. Ids other than 0..n-1 are the attribute ``name`` of vertices; weights are the

@@ -13,6 +13,7 @@ from edgewise.graph.file_format import MOST_ATTRIBUTES, MOST_NAME_BYTES, NAMES
 from edgewise.graph.file_map import GraphFile
 from edgewise.graph.file_rows import checked_array, refuse
 from edgewise.kernels.cpu.launch import sealed
+from edgewise.text import listed, shown
 
 
 class FileAttributes(Mapping[str, np.ndarray]):
@@ -23,6 +24,10 @@ class FileAttributes(Mapping[str, np.ndarray]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FileAttributes, (self._file,)
+
+    def __repr__(self) -> str:
+        """Their names; no values are read for it."""
+        return f"<edge attributes in a file: {listed(map(shown, self._arrays))}>"
 
     def __len__(self) -> int:
         """How many there are; nothing is read for it."""

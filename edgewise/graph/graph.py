@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgewise.errors import GraphError
+from edgewise.errors import GraphError, GraphTypeError
 from edgewise.graph import csr, gpu_rows
 from edgewise.graph.attributes import as_attributes, check_both_directions
 from edgewise.graph.checks import (
@@ -29,6 +29,7 @@ from edgewise.graph.making import stored
 from edgewise.graph.matrices import Matrices
 from edgewise.graph.merge import merge_parallel_arcs, merging
 from edgewise.graph.numbering import number_vertices
+from edgewise.graph.sets_of_ids import as_listed
 from edgewise.graph.weights import as_weights
 from edgewise.kernels.door import cuda_door
 from edgewise.memory import check_free, naming_memory_errors
@@ -61,6 +62,14 @@ class Graph(Conversions, Matrices):
             that the graph was made from, those included that were dropped or merged. An edge field of a program that
             has the name of an attribute, and is given no values, holds the attribute: `arc_attribute`.
     """
+
+    def __init__(self, *made: Any, **named: Any) -> None:
+        if len(made) + len(named) < len(("rows", "ids", "directed", "num_loops")):
+            raise GraphTypeError(
+                "Graph(...) makes no graph; use Graph.from_edges(source, target), Graph.from_pandas(table) or another "
+                "Graph.from_...; edgewise.read(file); or edgewise.load(file)"
+            )
+        super().__init__(*made, **named)
 
     def save(
         self, path: Any, *, in_edges: bool = False, progress: Callable[[int], None] | None = None
@@ -361,13 +370,14 @@ class Graph(Conversions, Matrices):
         numbers and attributes.
 
         Args:
-            vertices: a sequence of ids; one that stands there twice counts once.
+            vertices: a sequence, a set or an iterator of ids; one that stands there twice counts once.
 
         Raises:
-            GraphError: an id that is not in the graph, or no sequence.
+            GraphError: an id that is not in the graph, or one id.
         """
+        vertices = as_listed(vertices, self)
         if not is_sequence(vertices):
-            raise GraphError(f"subgraph got {shown(vertices)}; expected a sequence of vertices")
+            raise GraphError(f"subgraph got {shown(vertices)}; expected a sequence or a set of vertices")
         self.check_unchanged()
         kept = np.zeros(self.num_vertices, np.bool_)
         kept[self._ids.indices_of(vertices)] = True

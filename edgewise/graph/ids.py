@@ -39,7 +39,7 @@ def as_array(values: Any, name: str, error: type[EdgewiseError] = GraphError, ar
 
 def is_sequence(ids: Any) -> bool:
     """Whether these are several ids, not one."""
-    return isinstance(ids, list | tuple | range) or _is_series(ids) or _is_array(ids)
+    return isinstance(ids, list | tuple | range) or is_column(ids) or _is_array(ids)
 
 
 def _is_array(ids: Any) -> bool:
@@ -50,7 +50,7 @@ def _is_array(ids: Any) -> bool:
     return known and bool(getattr(ids, "ndim", 1))
 
 
-def _is_series(ids: Any) -> bool:
+def is_column(ids: Any) -> bool:
     """Whether this is a column of a data frame, or an index of pandas."""
     return hasattr(ids, "to_numpy") and hasattr(ids, "__len__")
 
@@ -141,7 +141,7 @@ class Ids:
 
     def indices_of(self, ids: Any) -> np.ndarray:
         """The index of each id of a sequence, int64. Raises GraphError for the first that no vertex has."""
-        if _is_series(ids):
+        if is_column(ids):
             ids = ids.to_numpy()
         elif _is_array(ids):
             check_not_masked(ids, "the array of vertices")
@@ -225,3 +225,10 @@ def check_plain(ids: Ids) -> None:
 def objects(values: Any) -> np.ndarray:
     """Python objects, of which there is a number, as an array of them: of one dimension even if they are sequences."""
     return np.fromiter(values, dtype=object, count=len(values))
+
+
+def with_none(values: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Values as Python objects in the places that have one, by a mask, and None in the others."""
+    whole = np.full(len(there), None, object)
+    whole[there] = values
+    return whole

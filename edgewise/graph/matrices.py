@@ -54,7 +54,10 @@ class Matrices(Adjacency):
         return cls.from_csr(rows.indptr, rows.indices, rows.data if keeps else None, directed, vertices)
 
     def to_scipy(self, dtype: Any = None) -> Any:
-        """The arcs as a new `scipy.sparse.csr_array`; parallel arcs stay apart.
+        """The arcs as a new `scipy.sparse.csr_array`.
+
+        Parallel arcs are entries of their own in one place. SciPy adds up their values when it converts them, as its
+        shortest paths do with integers; make the graph with ``parallel_edges="min"`` for those.
 
         Args:
             dtype: of the values. By default the weights keep theirs, and a graph without weights gives truth values,

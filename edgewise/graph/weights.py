@@ -60,4 +60,4 @@ def _advice(column: Any, array: Any) -> str:
         return "It has None: drop such edges first, or fill them"
     if hasattr(column, "astype"):
         return "Convert it with .astype(np.float64), or .astype(np.int64) for integers"
-    return "Convert it with np.array(weight, np.float64)"
+    return "Convert it with np.array(values, np.float64)"

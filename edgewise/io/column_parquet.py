@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.errors import MissingDependencyError, OutputError, ParseError
+from edgewise.graph.ids import with_none
 from edgewise.io.budget import Budget
 from edgewise.io.column_texts import FIELD_BYTES, Columns, as_text
 from edgewise.text import shown
@@ -34,7 +35,10 @@ def write_parquet(path: Path, columns: Columns, missing: Columns) -> Iterator[in
     """Write columns, null where a value is missing, and yield the number of rows done. Raises OutputError."""
     pyarrow = load_arrow()
     length = len(next(iter(columns.values())))
-    columns = {name: _with_none(column, missing.get(name)) for name, column in columns.items()}
+    objects = {name: columns[name] for name in missing if columns[name].dtype == object}
+    columns = dict(columns) | {
+        name: with_none(each[~missing[name]], ~missing[name]) for name, each in objects.items()
+    }
     schema = pyarrow.schema([(name, _type(name, column)) for name, column in columns.items()])
     with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
         for start in range(0, length, _GROUP):
@@ -49,15 +53,6 @@ def write_parquet(path: Path, columns: Columns, missing: Columns) -> Iterator[in
             ]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
             yield piece.stop
-
-
-def _with_none(column: np.ndarray, missing: np.ndarray | None) -> np.ndarray:
-    """A column in which Python objects that stand for no value are None."""
-    if missing is None or column.dtype != object:
-        return column
-    column = column.copy()
-    column[missing] = None
-    return column
 
 
 def _type(name: str, column: np.ndarray) -> Any:

@@ -325,8 +325,9 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
         dtype: bool, int32, int64, float32, float64 (or int, float), `WEIGHT`, or `VERTEX` for the index of a
             vertex (``to_frame`` shows it as the user's id; the index -1 is none).
         init: the value of all vertices at the start of a run: a number, or `INFINITY` for the largest and
-            ``-INFINITY`` for the smallest value (of floats, inf and -inf). An array with one value for each vertex may
-            be given when the program is made, ``MyProgram(name=array)``; with `REQUIRED` it must be.
+            ``-INFINITY`` for the smallest value (of floats, inf and -inf). An array with one value for each vertex, or
+            a dictionary of all by id, may be given when the program is made, ``MyProgram(name=array)``; with `REQUIRED`
+            it must be.
     """
     return VertexField(dtype, init)
 

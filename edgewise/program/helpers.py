@@ -17,6 +17,7 @@ from edgewise.program.assigned import Paths, paths_through
 from edgewise.program.declare import Program, Start
 from edgewise.program.draws import kinds_of
 from edgewise.program.source import Missing, Source, UserFunction, references, source_of
+from edgewise.program.strings import no_strings, string_in
 from edgewise.program.syntax import refused_syntax
 
 #: Packages whose plain functions the compiler knows.
@@ -78,6 +79,9 @@ def check_body(function: UserFunction) -> Paths:
             problem = refused_syntax(node, outside)
             if problem is not None:
                 raise function.refuse(node, problem)
+    text = string_in(function.tree, outside)
+    if text is not None:
+        raise function.refuse(text, no_strings(ast.unparse(text)))
     paths = paths_through(function)
     if paths.unassigned is not None:
         node, why = paths.unassigned
@@ -103,6 +107,9 @@ def _check_unread(helper: UserFunction) -> None:
             f"{helper.where()}: its source cannot be read, and it uses try, with or yield, which cannot be used "
             "inside a program's function, or a helper that one calls"
         )
+    for constant in code.co_consts:
+        if isinstance(constant, str | bytes) and constant != helper.function.__doc__:
+            raise ProgramError(f"{helper.where()}: {no_strings(repr(constant))}")
 
 
 def _check_references(function: UserFunction, caller: UserFunction) -> None:

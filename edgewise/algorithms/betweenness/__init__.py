@@ -83,7 +83,7 @@ def betweenness(
         sources: the sources instead, a list of the user's ids.
         seed: the seed of the drawing.
         weighted: True for shortest paths of the least weight; weights must be positive. False or None for those of the
-            fewest arcs.
+            fewest arcs, whether there are weights or not, as in NetworkX.
         normalized: divide by the number of pairs of other vertices; else pairs of an undirected graph count once.
             Sums over some sources are scaled up to those over all, as in NetworkX (3.5): see `scale_factors`.
         endpoints: count paths for their ends, too.

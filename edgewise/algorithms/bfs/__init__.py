@@ -39,11 +39,11 @@ from edgewise.algorithms.bfs.verify import verify_levels
 from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, bytes_by_clusters, no_memory
 from edgewise.algorithms.common.names import names_elsewhere
-from edgewise.algorithms.common.sources import as_sources
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.explain import is_asked
 from edgewise.graph import Arrays, Graph, VertexIds, check_graph, least_pages
+from edgewise.graph.sets_of_ids import as_listed
 from edgewise.kernels.door import cuda_problem
 from edgewise.memory import as_bytes, in_turn
 from edgewise.path_result import PathResult
@@ -113,7 +113,12 @@ class BFSResult(PathResult):
         return verify_levels(graph, sources, limit, level, parent)
 
 
-@names_elsewhere(depth_limit="max_depth", cutoff="max_depth", sources="source, which takes several, too")
+@names_elsewhere(
+    depth_limit="max_depth",
+    cutoff="max_depth",
+    sources="source, which takes several, too",
+    reverse="a graph that is turned round: bfs(graph.reverse(), source)",
+)
 def bfs(
     graph: Graph,
     source: VertexIds,
@@ -151,7 +156,7 @@ def bfs(
     check_graph("bfs", graph)
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
     how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
-    source = as_sources(graph, source)
+    source = as_listed(source, graph)
     levels, run = find_levels("bfs", graph, source, limit, schedule, how)
     return BFSResult(graph, run, levels, source, None if max_depth is None else limit)
 

@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+
 from edgewise.errors import GraphError, ParameterError
 from edgewise.graph import Graph
-from edgewise.graph.checks import check_flags
 from edgewise.graph.csr import Rows
+from edgewise.text import shown
 
 
 def uses_weights(name: str, graph: Graph, weighted: Any, by_itself: bool) -> bool:
@@ -23,7 +25,8 @@ def uses_weights(name: str, graph: Graph, weighted: Any, by_itself: bool) -> boo
     """
     if weighted is None:
         return by_itself
-    check_flags(ParameterError, f"{name}: ", weighted=weighted)
+    if not isinstance(weighted, bool | np.bool_):
+        raise ParameterError(f"{name}: weighted is {shown(weighted)}; expected True, False or None")
     if weighted and not graph.weighted:
         raise GraphError(
             f"{name}: weighted=True, but the graph has no weights; read it with weights, or leave it out"

@@ -23,6 +23,7 @@ import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived
 from edgewise.algorithms.common.dispatch import Form, Task, begin, no_memory
+from edgewise.algorithms.common.names import names_elsewhere
 from edgewise.algorithms.components.cpu import components, components_memory, components_work
 from edgewise.algorithms.components.verify import verify_components
 from edgewise.execution import Execution, Progress
@@ -94,6 +95,7 @@ class ComponentsResult(VertexResult):
         return cls._check(graph, component, len(np.unique(component)))
 
 
+@names_elsewhere(weight="none: components do not depend on weights")
 def connected_components(
     graph: Graph,
     *,

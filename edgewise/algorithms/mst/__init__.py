@@ -108,7 +108,11 @@ class MSTResult(EdgeResult):
         return True
 
 
-@names_elsewhere(**WEIGHT)
+@names_elsewhere(
+    algorithm="none: there is one algorithm, which the device carries out in its way",
+    ignore_nan="a graph without such edges; weights are never NaN",
+    **WEIGHT,
+)
 def mst(
     graph: Graph,
     *,

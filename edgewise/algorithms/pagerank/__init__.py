@@ -171,10 +171,11 @@ def pagerank(
         max_iterations: the most iterations. Not converging is not an error: see ``converged``. Iteration k changes at
             most ``2 * damping ** (k - 1)``: 119 are enough for 1e-8 with a damping of 0.85.
         personalization: where jumps, and the rank of vertices without out-arcs, go: {id: value} (others 0), or an
-            array of shape (n,); not negative, not all 0; uniform if left out.
+            array of shape (n,) in the order of ``graph.vertices``; not negative, not all 0; uniform if left out. The
+            index of a pandas Series has to be 0..n-1 or these ids.
         start: the ranks to begin with, given like `personalization`; uniform if left out.
         weighted: True to follow arcs in proportion to the graph's weights, which must not be negative; False or None
-            to follow each alike.
+            to follow each alike. NetworkX's ``pagerank`` uses weights if there are any.
         dtype: float64, or float32 for half the memory: each iteration rounds its ranks, so a rank has a relative error
             of about ``1e-7 / (1 - damping)`` at worst. Sums are float64 on the CPU and in a program, and of this dtype
             in the GPU's own kernel.

@@ -9,6 +9,7 @@ import numpy as np
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.errors import ParameterError
 from edgewise.graph import Graph, Made, csr
+from edgewise.graph.checks import check_order
 from edgewise.graph.ids import as_array
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
@@ -139,6 +140,7 @@ def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarra
     if isinstance(given, Mapping):
         values[graph.index_of(list(given))] = _as_floats(name, given.values())
     else:
+        check_order(given, graph.vertices, f"pagerank: {name}", ParameterError)
         array = as_array(given, f"pagerank: {name}", ParameterError)
         if array.shape != values.shape or array.dtype.kind not in "biuf":
             raise ParameterError(

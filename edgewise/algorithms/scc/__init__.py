@@ -22,6 +22,7 @@ labels: it trims first, and spreads colours in place of the depth-first search.
 """
 
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
+from edgewise.algorithms.common.names import names_elsewhere
 from edgewise.algorithms.components import ComponentsResult, begin_components
 from edgewise.algorithms.scc.cpu import strong_components, strong_components_memory, strong_components_work
 from edgewise.algorithms.scc.verify import verify_strong_components
@@ -49,6 +50,7 @@ class SCCResult(ComponentsResult):
         return 2
 
 
+@names_elsewhere(weight="none: components do not depend on weights")
 def scc(
     graph: Graph,
     *,

@@ -36,7 +36,6 @@ from edgewise.algorithms.common.dispatch import Form, begin, bytes_by_clusters, 
 from edgewise.algorithms.common.lengths import unreached_value
 from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
 from edgewise.algorithms.common.numbers import as_float
-from edgewise.algorithms.common.sources import as_sources
 from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.algorithms.sssp.asked import Asked, as_bound, bound_of
 from edgewise.algorithms.sssp.asked import ask as ask
@@ -52,6 +51,7 @@ from edgewise.algorithms.sssp.weights import LEAST_DELTA, is_signed
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, VertexId, VertexIds, check_graph
+from edgewise.graph.sets_of_ids import as_listed
 from edgewise.kernels.costs import levels
 from edgewise.layout.layers import ring_arcs, stage_arcs
 from edgewise.memory import in_turn
@@ -143,6 +143,7 @@ class SSSPResult(PathResult):
 @names_elsewhere(
     cutoff="max_distance",
     sources="source, which takes several, too",
+    method="none: Dijkstra's or Bellman and Ford's answer, as the weights need it",
     **WEIGHT,
 )
 def sssp(
@@ -206,7 +207,7 @@ def sssp(
     if not (isinstance(delta, str) and delta == "auto"):
         given = as_float("sssp: delta", delta, "a positive number, or 'auto'", least=_SMALLEST)
         delta = max(given, LEAST_DELTA)
-    source, weighs = as_sources(graph, source), uses_weights("sssp", graph, weighted, graph.weighted)
+    source, weighs = as_listed(source, graph), uses_weights("sssp", graph, weighted, graph.weighted)
     bound = bound_of("sssp", graph, target, max_distance, weighs)
     how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
     if graph.weighted and not weighs:

@@ -204,8 +204,8 @@ class CpuProgram(AbstractEngine):
         if self._keeps(given):
             return self._of_attributes[frozenset(given)]
         laid_out = self._lay_out(given, self._constants[0])
-        if all(isinstance(values, ArcAttribute) for values in given.values()):
-            self._of_attributes[frozenset(given)] = laid_out
+        of_graph = all(isinstance(values, ArcAttribute) for values in given.values())
+        if of_graph and self._of_attributes.setdefault(frozenset(given), laid_out) is laid_out:
             in_order = {name: laid_out[0].arrays["in_along", name] for name in given}
             copies = [
                 each for name, each in in_order.items() if each is not laid_out[0].arrays["along", name]

@@ -1,6 +1,6 @@
 """A program and a graph brought together: every dtype known, every value checked and cast."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,8 @@ import numpy as np
 from edgewise.errors import GraphError, ProgramError
 from edgewise.graph import Graph, Resident
 from edgewise.graph.attributes import ArcAttribute
-from edgewise.graph.ids import check_not_masked
+from edgewise.graph.checks import check_order
+from edgewise.graph.ids import check_not_masked, is_column
 from edgewise.memory import Step, give_back, held
 from edgewise.program.declarations import refusal
 from edgewise.program.declare import (
@@ -282,6 +283,20 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
         return ProgramError(f"{spec.name}({name}=...): got {got}, expected {expected}{hint}")
 
     check_not_masked(values, f"{spec.name}({name}=...)", ProgramError)
+    if isinstance(values, Mapping):
+        if name in spec.edge_fields or is_vertex:
+            raise unfit(
+                f"a {type(values).__name__}", f"an array of shape ({length},)" + (order and f", {order}")
+            )
+        values = _by_id(binding, name, values)
+    elif name in spec.edge_fields and is_column(values):
+        raise unfit(
+            f"a {type(values).__name__}, whose rows are those of a table of edges",
+            f"an array, {order}. Keep it with the graph instead: edge_attributes= of from_edges, from_pandas or "
+            "from_polars",
+        )
+    elif name in spec.vertex_fields and is_column(values):
+        check_order(values, binding.graph.vertices, f"{spec.name}({name}=...)", ProgramError)
     try:
         array = np.asarray(values)
     except ValueError:
@@ -303,6 +318,24 @@ def _given(binding: Binding, name: str, values: Any, dtype: np.dtype, length: in
         del array
         give_back(8 * length)
     return fitting
+
+
+def _by_id(binding: Binding, name: str, values: Mapping[Any, Any]) -> list[Any]:
+    """The values of vertices that are given by their ids, in the order of the graph."""
+    vertices = binding.graph.vertices.tolist()
+    without = next((vertex for vertex in vertices if vertex not in values), None)
+    if len(values) != len(vertices) or without is not None:
+        unknown = next((each for each in values if each not in binding.graph), None)
+        what = (
+            f"none for {shown(without)}"
+            if without is not None
+            else f"one for {shown(unknown)}, which is no vertex"
+        )
+        raise ProgramError(
+            f"{binding.spec.name}({name}=...): got values of {len(values):,} ids, and {what}; expected one for each "
+            f"of the {len(vertices):,} vertices, {{id: value}}"
+        )
+    return [values[vertex] for vertex in vertices]
 
 
 def giving(binding: Binding, name: str, given: dict[str, Any]) -> Step:
