@@ -24,3 +24,11 @@ def is_integer_type(kind: type) -> bool:
 def is_number(value: Any) -> bool:
     """Whether a value is a real number."""
     return isinstance(value, Real) and not isinstance(value, _NO_NUMBERS)
+
+
+def is_exact(integer: Any) -> bool:
+    """Whether float64 holds an integer exactly."""
+    try:
+        return int(float(integer)) == int(integer)
+    except OverflowError:
+        return False

@@ -52,7 +52,7 @@ def choose_columns(
         ends = usual_ends(texts)
         if ends is None:
             raise GraphError(
-                f"{where}: the columns are {listed(texts)}; expected one of a usual name for sources (source, src, "
+                f"{where}: {f'the columns are {listed(texts)}' if texts else 'the table has no columns'}; expected one of a usual name for sources (source, src, "
                 "from, ...) and one for targets (target, dst, to, ...). Name them: source=..., target=..."
             )
         source = names[ends[0]] if source is None else source

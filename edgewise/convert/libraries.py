@@ -8,11 +8,8 @@ import numpy as np
 from edgewise.convert.edges import Edges, missing, names_of
 from edgewise.convert.usual_names import WEIGHT
 from edgewise.errors import GraphError
-from edgewise.numeric import is_integer_type
+from edgewise.numeric import is_exact, is_integer_type
 from edgewise.text import listed, shown
-
-#: The integers that float64 holds are all those up to here.
-_EXACT = 2**53
 
 
 class Found(NamedTuple):
@@ -130,9 +127,12 @@ def _numbers(
     if len(kinds) == 1 and issubclass(allowed[0], np.generic):
         return np.array(values)
     whole = all(map(is_integer_type, allowed))
-    if not whole and (too_large := [value for value in values if type(value) is int and abs(value) > _EXACT]):
+    integers = tuple(filter(is_integer_type, allowed))
+    if not whole and (
+        too_large := [each for each in values if isinstance(each, integers) and not is_exact(each)]
+    ):
         raise GraphError(
-            f"{where}: {shown(name)} has floats, and the integer {too_large[0]}, which float64 does not hold exactly; "
+            f"{where}: {shown(name)} has floats, and the integer {int(too_large[0])}, which float64 does not hold exactly; "
             "convert them to one kind"
         )
     try:

@@ -11,6 +11,7 @@ import numpy as np
 
 from edgewise.convert.edges import Edges, choose_columns, missing, refuse_missing, refuse_time_zone
 from edgewise.errors import GraphError
+from edgewise.graph.foreign_arrays import as_numpy
 from edgewise.text import shown
 
 
@@ -63,7 +64,7 @@ def edges_of_polars(frame: Any, *columns: Any) -> Edges:
             values = values.cast(polars.String)
         if isinstance(values.dtype, polars.Datetime):
             refuse_time_zone(where, name, values.dtype.time_zone)
-        return values.to_numpy()
+        return _converted(where, name, values)
 
     return _edges(where, frame.columns, column, column, *columns)
 
@@ -119,10 +120,26 @@ def _numbers(where: str, name: Any, values: np.ndarray) -> np.ndarray:
     """A column of numbers."""
     if values.dtype.kind not in "biuf":
         raise GraphError(
-            f"{where}: the column {shown(name)} holds {values.dtype}, not numbers; leave it out, by weight=None or by "
-            "a list of the others as edge_attributes, or convert it"
+            f"{where}: the column {shown(name)} holds {values.dtype}, not numbers{_such_as(values)}; leave it out, by "
+            f"weight=None or by a list of the others as edge_attributes, or convert it{_conversion(values)}"
         )
     return values
+
+
+def _such_as(values: np.ndarray) -> str:
+    """The first value of a column that is not one of numbers."""
+    return f", such as {shown(values[0])} in row 0" if len(values) else ""
+
+
+def _conversion(values: np.ndarray) -> str:
+    """How such a column becomes one of numbers, where that is known."""
+    if values.dtype.kind == "m":
+        return ", spans of time by .dt.total_seconds()"
+    return (
+        ": pandas.to_numeric, or a cast, reads numbers from objects and text"
+        if values.dtype.kind in "OUT"
+        else ""
+    )
 
 
 def _of_arrow(where: str, name: Any, values: Any) -> np.ndarray:
@@ -137,11 +154,15 @@ def _of_arrow(where: str, name: Any, values: Any) -> np.ndarray:
         refuse_time_zone(where, name, values.type.tz)
     if isinstance(values, pyarrow.ChunkedArray) and values.num_chunks == 1:
         values = values.chunk(0)
-    return (
-        values.to_numpy()
-        if isinstance(values, pyarrow.ChunkedArray)
-        else values.to_numpy(zero_copy_only=False)
-    )
+    return _converted(where, name, values)
+
+
+def _converted(where: str, name: Any, values: Any) -> np.ndarray:
+    """A column of another library as an array."""
+    try:
+        return as_numpy(values)
+    except GraphError as error:
+        raise GraphError(f"{where}: the column {shown(name)}: {error}") from None
 
 
 def pandas_of(columns: dict[str, np.ndarray]) -> Any:

@@ -246,7 +246,9 @@ class _Names:
             if not arrays or not arrays[-1].dictionary.equals(known):
                 self.num_bytes += NAME_BYTES * len(known) + known.nbytes
                 if len(known.unique()) < len(known):
-                    array = array.dictionary_decode().dictionary_encode()  # what joins dictionaries wants distinct ones
+                    array = (
+                        array.dictionary_decode().dictionary_encode()
+                    )  # what joins dictionaries wants distinct ones
             arrays.append(array)
             yield array.indices.to_numpy()
 
