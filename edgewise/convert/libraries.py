@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.convert.edges import Edges, missing, names_of
+from edgewise.convert.edges import Edges, missing, names_of, warn_of_weights
 from edgewise.convert.usual_names import WEIGHT
 from edgewise.errors import GraphError
-from edgewise.numeric import is_exact, is_integer_type
+from edgewise.numeric import is_exact, is_integer_type, is_number
 from edgewise.text import listed, shown
 
 
@@ -98,6 +98,9 @@ def _columns(
             have = f"they have {listed(map(str, known))}" if known else "they have none"
             raise GraphError(f"{where}: no edge has an attribute {shown(name)}; {have}")
     weighted = weight is not None and weight in known
+    if weight is not None and not weighted:
+        left_out = [name for name in known if name not in names]
+        warn_of_weights(where, left_out, lambda name: all(map(is_number, values(name))))
     weights = _numbers(where, weight, values(weight), at) if weighted else None
     return weights, {name: _numbers(where, name, values(name), at, truths=True) for name in names}
 
@@ -132,8 +135,8 @@ def _numbers(
         too_large := [each for each in values if isinstance(each, integers) and not is_exact(each)]
     ):
         raise GraphError(
-            f"{where}: {shown(name)} has floats, and the integer {int(too_large[0])}, which float64 does not hold exactly; "
-            "convert them to one kind"
+            f"{where}: {shown(name)} has floats, and the integer {too_large[0]}, which float64 does not hold "
+            "exactly; convert them to one kind"
         )
     try:
         return np.array(values, np.int64 if whole else np.float64)

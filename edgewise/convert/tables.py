@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.convert.edges import Edges, choose_columns, missing, refuse_missing, refuse_time_zone
+from edgewise.convert.edges import (
+    Edges,
+    choose_columns,
+    missing,
+    refuse_missing,
+    refuse_time_zone,
+    warn_of_weights,
+)
 from edgewise.errors import GraphError
 from edgewise.graph.foreign_arrays import as_numpy
 from edgewise.text import shown
@@ -43,7 +50,10 @@ def edges_of_pandas(frame: Any, *columns: Any) -> Edges:
         is_float = isinstance(values.dtype, np.dtype) and values.dtype.kind == "f"
         return values.to_numpy() if is_float else column(name)
 
-    return _edges(where, list(frame.columns), column, attribute, *columns)
+    def is_numeric(name: Any) -> bool:
+        return pandas.api.types.is_numeric_dtype(frame[name].dtype)
+
+    return _edges(where, list(frame.columns), column, attribute, is_numeric, *columns)
 
 
 def edges_of_polars(frame: Any, *columns: Any) -> Edges:
@@ -66,7 +76,10 @@ def edges_of_polars(frame: Any, *columns: Any) -> Edges:
             refuse_time_zone(where, name, values.dtype.time_zone)
         return _converted(where, name, values)
 
-    return _edges(where, frame.columns, column, column, *columns)
+    def is_numeric(name: Any) -> bool:
+        return bool(frame.schema[name].is_numeric())
+
+    return _edges(where, frame.columns, column, column, is_numeric, *columns)
 
 
 def edges_of_arrow(table: Any, *columns: Any) -> Edges:
@@ -90,7 +103,11 @@ def edges_of_arrow(table: Any, *columns: Any) -> Edges:
     def column(name: Any) -> np.ndarray:
         return _of_arrow(where, name, table.column(name))
 
-    return _edges(where, table.column_names, column, column, *columns)
+    def is_numeric(name: Any) -> bool:
+        kind = table.schema.field(name).type
+        return bool(pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind))
+
+    return _edges(where, table.column_names, column, column, is_numeric, *columns)
 
 
 def _check_is(where: str, table: Any, is_one: bool, expected: str) -> None:
@@ -103,10 +120,15 @@ def _edges(
     names: list[Any],
     column: Callable[[Any], np.ndarray],
     attribute: Callable[[Any], np.ndarray],
+    is_numeric: Callable[[Any], bool],
     *asked: Any,
 ) -> Edges:
     """The columns of a table that are asked for."""
     chosen = choose_columns(where, names, *asked)
+    if chosen.weight is None and asked[2] is not None:
+        taken = (chosen.source, chosen.target, *chosen.attributes)
+        left_out = [name for name in names if name not in taken and names.count(name) == 1]
+        warn_of_weights(where, left_out, is_numeric)
     weight = None if chosen.weight is None else _numbers(where, chosen.weight, column(chosen.weight))
     return Edges(
         column(chosen.source),

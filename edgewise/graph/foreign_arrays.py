@@ -86,5 +86,6 @@ def _explained(values: Any) -> Iterator[None]:
     except (RuntimeError, BufferError, ValueError, TypeError) as error:
         raise GraphError(
             f"a {type(values).__name__} gives no array ({shortened(str(error), 200)}); expected one with its values in "
-            "memory. Convert it first: tensors by .float(), .resolve_conj(), .to_dense() or .cpu(), others with np.array"
+            "memory. Convert it first: tensors by .float(), .resolve_conj(), .to_dense() or .cpu(), others with "
+            "np.array"
         ) from None

@@ -10,6 +10,7 @@ from edgewise.graph import Graph, load
 from edgewise.graph.file import SUFFIX
 from edgewise.graph.file_format import MAGIC
 from edgewise.graph.graph import ParallelEdges, SelfLoops
+from edgewise.graph.pairs import listed_twice
 from edgewise.io.adjacency import ADJACENCY, METIS
 from edgewise.io.adjlist import ADJLIST
 from edgewise.io.budget import Budget
@@ -132,7 +133,8 @@ def read(
         return _load(path, options)
     graph, mirrored = _read(place, format, options)
     if mirrored:
-        warn(_listed_twice(place, mirrored, options), GraphWarning)
+        said = options.directed is False
+        warn(listed_twice(printable(str(place)), mirrored, "line", said), GraphWarning)
     return graph
 
 
@@ -203,16 +205,6 @@ def check_options(path: Path, chosen: Format | GraphFormat, options: ReadOptions
     useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
     if useless:
         raise ParseError(f"{path} is read as {chosen.name}, which has no option {', '.join(useless)}")
-
-
-def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOptions) -> str:
-    """The warning for an undirected graph whose file lists edges in both directions, each on a line of its own."""
-    arcs = ". With directed=True each line is an arc of its own" if options.directed is False else ""
-    return (
-        f'{printable(str(path))} lists {mirrored:,} edges in both directions, as "u v" and as "v u". Each line became '
-        'an edge of its own, so degrees count such edges twice. To have each once, give parallel_edges="first", or '
-        f'"min" or "sum" to combine the weights of its lines{arcs}'
-    )
 
 
 def _by_name(name: Any) -> Format:

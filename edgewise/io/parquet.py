@@ -198,7 +198,8 @@ class _Table:
         return (array.dictionary_decode() if encoded else array).to_numpy(zero_copy_only=False)
 
     def _check_indices(self, array: Any) -> None:
-        """Refuse values that are not in their dictionary: pyarrow reads them as they come."""
+        """Refuse values that are not in their dictionary: pyarrow takes them as they come. Of a dictionary that has a
+        value twice, it makes a shorter one."""
         indices, count = array.indices.to_numpy(), len(array.dictionary)
         if len(indices) and not 0 <= indices.min() <= indices.max() < count:
             raise ParseError(
@@ -245,10 +246,6 @@ class _Names:
             known = array.dictionary
             if not arrays or not arrays[-1].dictionary.equals(known):
                 self.num_bytes += NAME_BYTES * len(known) + known.nbytes
-                if len(known.unique()) < len(known):
-                    array = (
-                        array.dictionary_decode().dictionary_encode()
-                    )  # what joins dictionaries wants distinct ones
             arrays.append(array)
             yield array.indices.to_numpy()
 
