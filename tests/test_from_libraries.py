@@ -246,7 +246,7 @@ def test_libraries_that_are_missing_are_named(monkeypatch):
 
 
 def test_numbers_under_a_usual_name_of_weights_are_told():
-    graph = nx.Graph([(0, 1, {"length": 2}), (1, 2, {"length": 1.5, "cost": 1})])
+    graph = nx.DiGraph([(0, 1, {"length": 2}), (1, 2, {"length": 1.5, "cost": 1})])
     with pytest.warns(GraphWarning, match=r"the numbers in 'length' were left out\. weight='length' takes"):
         assert not ew.Graph.from_networkx(graph).weighted
     with warnings.catch_warnings():
