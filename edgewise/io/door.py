@@ -23,7 +23,7 @@ from edgewise.io.konect import KONECT
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.reading import read_planned
-from edgewise.io.source import TextFile, as_path
+from edgewise.io.source import STDIN, TextFile, as_path
 from edgewise.io.tntp import TNTP
 from edgewise.memory import as_bytes
 from edgewise.progress import Progress, showing
@@ -172,6 +172,8 @@ def _load(path: str | os.PathLike[str], options: ReadOptions) -> Graph:
         raise ParseError(
             f"{path} is read as {_OWN}, which has no option {', '.join(useless)}: it holds a whole graph"
         )
+    if as_path(path) is STDIN:
+        raise ParseError(f"{STDIN} is a pipe; expected a file of {_OWN}'s own. Copy it to a file first")
     return load(path)
 
 

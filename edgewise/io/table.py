@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from edgewise.errors import GraphError, ParseError
+from edgewise.io.declared import Declared
 from edgewise.io.doubts import (
     LOOKED_AT,
     columns_refusal,
@@ -40,8 +41,6 @@ from edgewise.text import listed, shortened, shown
 
 #: Characters that start comments, unless the caller gives others.
 COMMENTS = "#%"
-#: Comments by which `edgewise.io.write` declares the ids of an edge list; no line of column names comes after them.
-DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
 #: The columns of a line with a weight.
 _WITH_WEIGHT = 3
 #: The most columns of a table; a line with more is refused before a list of them is made.
@@ -85,7 +84,7 @@ def plan_table(
         ParseError: columns that are not there.
     """
     comments = COMMENTS if options.comments is None else options.comments
-    first = list(islice((line for line in file.lines() if is_data(line, comments)), LOOKED_AT))
+    first = [line for _, line in islice(file.data_lines(comments), LOOKED_AT)]
     if delimiter in (None, ","):
         refuse_other_of_networkx(file, first)
     seen = edge_data(file, first[0] if first else None, comments, options)
@@ -164,26 +163,25 @@ class _Table:
             ParseError: a line of more columns than any table has, or with quotes that are not closed.
         """
         self._declared: bool | None = None
-        begun = False
-        for number, line in enumerate(file.lines(), start=1):
-            if is_data(line, self._comments):
-                begun = True
-                fields = list(islice(split_line(line, self._delimiter), _MOST_COLUMNS + 1))
-                if len(fields) > _MOST_COLUMNS:
-                    raise ParseError(
-                        f"{self._path}:{number}: got {shortened(line)!r}, which has more than {_MOST_COLUMNS:,} "
-                        "columns; expected two or a few more. Write a line for each edge"
-                    )
-                column = open_quote(line, self._delimiter)
-                if column:
-                    raise ParseError(
-                        f"{self._path}:{number}: got {shortened(line)!r}; the quotes in column {column} are not "
-                        "closed, or are closed before its end"
-                    )
-                yield number, fields
-            elif not begun:
-                for names, declaration in DECLARED_IDS.items():
-                    self._declared = names if line.strip(BLANKS) == declaration else self._declared
+        begun, declared = False, Declared()
+        for number, line in file.data_lines(self._comments, declared.note):
+            if not begun:
+                begun, self._declared = True, declared.names
+            fields = list(islice(split_line(line, self._delimiter), _MOST_COLUMNS + 1))
+            if len(fields) > _MOST_COLUMNS:
+                raise ParseError(
+                    f"{self._path}:{number}: got {shortened(line)!r}, which has more than {_MOST_COLUMNS:,} "
+                    "columns; expected two or a few more. Write a line for each edge"
+                )
+            column = open_quote(line, self._delimiter)
+            if column:
+                raise ParseError(
+                    f"{self._path}:{number}: got {shortened(line)!r}; the quotes in column {column} are not "
+                    "closed, or are closed before its end"
+                )
+            yield number, fields
+        if not begun:
+            self._declared = declared.names
 
     def check_has_no_names(self) -> None:
         """Refuse a first line that looks like names of columns above edges, if nothing says that it holds ids."""
