@@ -200,7 +200,7 @@ import edgewise as ew
 if os.geteuid() == 0:
     os.seteuid(65534)
 try:
-    read({str(tmp_path / "a.txt")!r})
+    ew.read({str(tmp_path / "a.txt")!r})
 except ew.errors.ParseError as error:
     print(error)
 """

@@ -16,6 +16,8 @@ from edgewise import generate
 from edgewise.errors import GraphWarning, OutputError
 from edgewise.whole import open_text
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*which became numbers")
+
 #: For each suffix: whether ids are replaced by numbers and from which on; whether vertices without edges are kept;
 #: whether edges may be without weights, and with; whether the text says that a graph is undirected.
 FORMATS: dict[str, tuple[int | None, bool, bool, bool, bool]] = {
