@@ -72,6 +72,11 @@ class LineLayout:
         """Whether weights are read."""
         return self.weight is not None
 
+    @property
+    def are_reals(self) -> bool:
+        """Whether the format says that weights are floats, whatever digits they have."""
+        return self.form is not None and not self.whole_weights
+
     def scan(self, file: TextFile) -> "Scan":
         """A scan of a file of such lines."""
         return Scan(file, self)
@@ -410,7 +415,7 @@ class Scan:
                 if not np.isfinite(weights[edge]):
                     self._fail(line, text[start:stop], "expected a finite weight. Drop such edges first")
                 digits = text[start:stop].lstrip(b"+-0")
-                if self._layout.form is None and digits.isdigit() and not is_exact(int(digits)):
+                if not self._layout.are_reals and digits.isdigit() and not is_exact(int(digits)):
                     self._fail(
                         line,
                         text[start:stop],
