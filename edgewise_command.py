@@ -15,7 +15,8 @@ def main() -> None:
     """Import the command line, which takes a second unless it only describes itself, and run it."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda *interruption: os._exit(130))
-    about = len(sys.argv) <= 3 and (sys.argv[-1] in _ABOUT or set(sys.argv[1:2]) & set(_FOR_SHELLS))
+    first = set(sys.argv[1:2])
+    about = len(sys.argv) <= 3 and (sys.argv[-1] in _ABOUT or first & {_ABOUT[0], *_FOR_SHELLS})
     if about or _COMPLETING in os.environ:
         _leave_package_empty()
     from edgewise.cli.app import main as run_command

@@ -34,7 +34,7 @@ def progress_bar(description: str, total: int | None = None) -> Iterator[Callabl
     Yields:
         A function of the amount done so far, or None if standard error is not a terminal.
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     bar = _LateBar(description, total)

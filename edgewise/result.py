@@ -21,8 +21,8 @@ from edgewise.graph import Graph
 from edgewise.numeric import is_integer
 from edgewise.text import listed, shown
 
-#: The columns of a file as text, by name.
-Columns = Mapping[str, list[str]]
+#: The columns of a file as text, by name; None where it has null.
+Columns = Mapping[str, Sequence[str | None]]
 #: The column of a result's table that holds the user's ids.
 ID_COLUMN = "vertex"
 #: Values that are looked at together.
@@ -109,8 +109,8 @@ class Result(ABC):
 
         Args:
             graph: the graph that it is for.
-            columns: those of `table` as texts, by name; rows in any order. `edgewise.io.columns.read_columns` reads
-                them.
+            columns: those of `table` as texts, by name, or None for null; rows in any order.
+                `edgewise.io.columns.read_columns` reads them.
             given: the arguments of the run that are not the defaults.
 
         Returns:
@@ -352,14 +352,17 @@ class SavedColumns:
             )
         self._rows[vertices] = np.arange(len(vertices))
 
-    def _texts(self, name: str) -> list[str]:
+    def _texts(self, name: str) -> Sequence[str | None]:
         if name not in self._columns:
             raise ParseError(f"the result has no column {name!r}; it has {listed(self._columns)}")
         return self._columns[name]
 
-    def _indices(self, texts: list[str]) -> np.ndarray:
+    def _indices(self, texts: Sequence[str | None]) -> np.ndarray:
+        ids = [text for text in texts if text is not None]
+        if len(ids) < len(texts):
+            raise VerificationError("the result is not of this graph: the id of a vertex is null")
         try:
-            return self.graph.index_of(texts if self.graph.has_names else list(map(int, texts)))
+            return self.graph.index_of(ids if self.graph.has_names else list(map(int, ids)))
         except (GraphError, ValueError) as error:
             raise VerificationError(f"the result is not of this graph: {error}") from None
 
@@ -374,13 +377,14 @@ class SavedColumns:
     def vertices(self, name: str) -> np.ndarray:
         """A column of ids as indices, int32, shape (n,): -1 where it says "no vertex"; None is written as no text."""
         texts, none = self._texts(name), no_vertex(self.graph)
-        nothing = "" if none is None else str(none)
-        if none is None and self.graph.has_names:
+        if none is None and self.graph.has_names and None not in texts:
             raise VerificationError(
-                f"column {name!r} cannot be verified: a vertex has the id '', which stands for no vertex in files; "
-                "verify the result right after the run, with --verify"
+                f"column {name!r} cannot be verified: a vertex has the id '', which stands for no vertex in CSV and "
+                "TSV; write the result as .jsonl or .parquet, or verify it right after the run, with --verify"
             )
-        nothings = {nothing} if self.graph.has_names else {nothing, ""}
+        nothings: set[str | None] = {None} if none is None else {None, str(none)}
+        if not self.graph.has_names:
+            nothings.add("")
         index = np.full(len(texts), -1, np.int32)
         index[[text not in nothings for text in texts]] = self._indices(
             [text for text in texts if text not in nothings]

@@ -79,7 +79,7 @@ def test_what_cannot_be_converted_is_refused(towns: Path, tmp_path: Path) -> Non
     )
     assert not (tmp_path / "a.tsv").exists()
     succeed("convert", towns, file)
-    assert "which has no option directed" in refuse("run", "scc", file, "--undirected")
+    assert "which has no option --undirected or --directed" in refuse("run", "scc", file, "--undirected")
     file.write_bytes(file.read_bytes()[:-1])
     assert "is cut off" in refuse("info", file)
     file.write_text(TOWNS)

@@ -177,3 +177,15 @@ def test_formulas_in_a_converted_graph(tmp_path: Path) -> None:
     for limit in ((), ("--memory-limit", "1GB")):
         refused = refuse("convert", tmp_path / "g.tsv", tmp_path / "out.edgewise", "--quote-formulas", *limit)
         assert "has no place for what quote_formulas asks for" in refused
+
+
+def test_messages_on_standard_output_name_no_temporary_file(tmp_path: Path) -> None:
+    ew.Graph.from_edges(["=1"], ["b"]).save(tmp_path / "g.edgewise")
+    assert "standard output (--to exe) ends in '.exe'" in refuse(
+        "convert", tmp_path / "g.edgewise", "-", "--to", "exe"
+    )
+    warned = invoke("convert", tmp_path / "g.edgewise", "-", "--to", "csv").stderr
+    assert "warning: standard output (--to csv) has names that a spreadsheet takes for formulas" in warned
+    assert "RESULT is read from a file" in refuse(
+        "verify", "bfs", tmp_path / "g.edgewise", "-", "--source", "b"
+    )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -33,6 +34,22 @@ def test_ctrl_c_during_the_imports() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script, "info"], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_standard_output_that_is_closed_or_has_no_reader(tmp_path: Path) -> None:
+    file = tmp_path / "g.csv"
+    file.write_text("source,target\n0,1\n")
+    for words in (("info", file, "--brief"), ("convert", file, "-", "--to", "csv")):
+        line = shlex.join([*COMMAND, *map(str, words)])
+        closed = subprocess.run(f"{line} >&-", shell=True, capture_output=True, text=True)
+        message = "edgewise: error: cannot write the answer: standard output is closed\n"
+        assert (closed.returncode, closed.stderr) == (2, message)
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [*COMMAND, "generate", "path", "-", "--to", "csv", "--set", "num_vertices=3"]
+    gone = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (gone.returncode, gone.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize("module", ["numba", "typer"])

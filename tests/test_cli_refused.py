@@ -31,7 +31,7 @@ from edgewise.kernels import store
         (("pagerank", "--set", "damping"), "expected NAME=VALUE"),
         (("pagerank", "--set", "damping=two"), "damping is 'two'"),
         (("pagerank", "--device", "tpu"), "device is 'tpu'; expected 'auto', 'cpu' or 'cuda'"),
-        (("pagerank", "--threads", "0"), "num_threads is 0"),
+        (("pagerank", "--threads", "0"), "--threads is 0"),
         (("pagerank", "--read", "colour=1"), "edgewise.read has no parameter 'colour'"),
         (("pagerank", "--read", "columns=(0,7)"), "towns.txt"),
         (("pagerank", "--read", "columns=3"), "columns is 3; expected two numbers or names"),
@@ -209,13 +209,13 @@ def test_values_that_are_no_literals(towns: Path, value: str) -> None:
 
 
 def test_a_memory_limit(towns: Path, tmp_path: Path) -> None:
-    assert "; memory_limit is 10." in refuse("info", towns, "--memory-limit", 10)
+    assert "; --memory-limit is 10." in refuse("info", towns, "--memory-limit", 10)
     matrix = tmp_path / "g.mtx"
     matrix.write_text("%%MatrixMarket matrix coordinate pattern general\n100000 100000 1\n1 2\n")
     assert "pagerank needs" in refuse("run", "pagerank", matrix, "--memory-limit", "1.4e6")
-    assert "memory_limit is '1.5'" in refuse("info", towns, "--memory-limit", 1.5)
+    assert "--memory-limit is '1.5'" in refuse("info", towns, "--memory-limit", 1.5)
     for command in (("info", towns), ("run", "pagerank", towns), ("verify", "pagerank", towns, towns)):
-        assert "memory_limit is '-5'; expected" in refuse(*command, "--memory-limit", -5)
+        assert "--memory-limit is '-5'; expected" in refuse(*command, "--memory-limit", -5)
     succeed("run", "pagerank", towns, "--memory-limit", "1e6")
 
 

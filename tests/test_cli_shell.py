@@ -1,5 +1,6 @@
 """The command line in a shell: versions, help, completion, and how fast these come."""
 
+import json
 import os
 import re
 import subprocess
@@ -13,6 +14,7 @@ from cli_cases import ROOT, app, invoke, succeed
 import edgewise as ew
 from edgewise.cli import completion
 from edgewise.cli.tasks import algorithms, find_generator
+from edgewise.errors import ParseError
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 SCRIPT = (
@@ -44,6 +46,7 @@ def test_versions_and_help_come_at_once() -> None:
     versions = light("--version")
     assert re.fullmatch(r"edgewise \S+ \(Python 3\S+, NumPy \S+, Numba \S+\)\n", versions)
     assert f"edgewise {ew.__version__} " in versions
+    assert json.loads(light("--version", "--json"))["edgewise"] == ew.__version__
     assert light("run", "-h") == light("run", "--help") and "--memory-limit" in light("run", "-h")
 
 
@@ -56,6 +59,7 @@ def test_versions_and_help_come_at_once() -> None:
         ("edgewise con", "convert"),
         ("edgewise convert g.tsv o.csv --memory", "--memory-limit"),
         ("edgewise run bfs data/", ""),
+        ("edgewise info g.tsv --format m", "matrix-market metis"),
     ],
 )
 def test_words_are_completed(line: str, offered: str) -> None:
@@ -63,13 +67,23 @@ def test_words_are_completed(line: str, offered: str) -> None:
     assert light(**words).split() == offered.split()
 
 
-def test_names_that_are_completed_are_those_that_there_are() -> None:
+@pytest.mark.parametrize("file", [r"a\ b.tsv", "'a b.tsv'", '"a b.tsv"'])
+def test_words_after_a_word_with_a_blank_are_completed(file: str) -> None:
+    line = "\n".join(["edgewise", "run", "bfs", file, "--device", "cu"])
+    assert light(COMP_WORDS=line, COMP_CWORD="5", _EDGEWISE_COMPLETE="complete_bash") == "cuda\n"
+
+
+def test_names_that_are_completed_are_those_that_there_are(towns: Path) -> None:
     assert sorted(completion.ALGORITHMS) == sorted(algorithms())
     with pytest.raises(Exception, match="there is no generator") as refused:
         find_generator("none")
     assert sorted(completion.GENERATORS) == sorted(
         re.findall(r"\w+", str(refused.value).partition("are ")[2])
     )
+    with pytest.raises(ParseError) as refused:
+        ew.read(towns, format="none")
+    listed = str(refused.value).partition("expected ")[2]
+    assert sorted(completion.FORMATS) == sorted(re.findall(r"[\w-]+", listed))
     assert completion.algorithms("p") == ["pagerank"] and completion.generators("x") == []
 
 
@@ -103,5 +117,12 @@ def test_readings_by_options(tmp_path: Path) -> None:
 
 
 def test_a_wrong_command_line_is_told_of_with_code_2() -> None:
-    for line in (("inf",), ("run",), ("info", "--jsno")):
+    for line in (("inf",), ("run",), ("info", "--jsno"), ("--json",), ("--json", "info")):
         assert invoke(*line).exit_code == 2
+    for both in (("--undirected", "--directed"), ("--unweighted", "--weighted")):
+        assert "were given; expected one of them" in invoke("info", "g.tsv", *both).output
+
+
+def test_the_command_alone_shows_the_help_line_by_line() -> None:
+    assert invoke().output.splitlines()[0].startswith("Usage:")
+    assert "\\n" not in invoke().output and invoke().exit_code == 2

@@ -147,6 +147,13 @@ def test_formulas_are_quoted_on_request(tmp_path: Path) -> None:
     }
 
 
+def test_different_names_stay_different_when_formulas_are_quoted(tmp_path: Path) -> None:
+    names = ["=6", "'=6", "''=6", "'6", "6", "'", "it's"]
+    columns = {"vertex": np.array(names, dtype=object)}
+    write_columns(tmp_path / "a.csv", columns, quote_formulas=True)
+    assert read_columns(tmp_path / "a.csv")["vertex"] == ["'" + each for each in names[:3]] + names[3:]
+
+
 def test_results_that_do_not_fit(tmp_path: Path) -> None:
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x\n" + b"1\n" * 10**6))
     with pytest.raises(MemoryLimitError, match="memory_limit is 1,000,000"):

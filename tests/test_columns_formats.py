@@ -45,7 +45,7 @@ def test_records_in_json(tmp_path: Path, name: str) -> None:
     assert [each["level"] for each in records] == [0, None, *COLUMNS["level"][2:].tolist()]
     assert [each["mark"] for each in records] == COLUMNS["mark"].tolist()
     back = read_columns(tmp_path / name)
-    assert back["vertex %s"] == ODD and back["level"][:3] == ["0", "", str(2**63 - 1)]
+    assert back["vertex %s"] == ODD and back["level"][:3] == ["0", None, str(2**63 - 1)]
     assert os.listdir(tmp_path) == [name]
 
 
@@ -60,7 +60,7 @@ def test_columns_in_parquet(tmp_path: Path) -> None:
     assert frame["level"].to_list() == [0, None, *COLUMNS["level"][2:].tolist()]
     assert frame["mark"].to_list() == COLUMNS["mark"].tolist()
     back = read_columns(tmp_path / "a.parquet")
-    assert back["vertex %s"] == ODD and back["level"][:3] == ["0", "", str(2**63 - 1)]
+    assert back["vertex %s"] == ODD and back["level"][:3] == ["0", None, str(2**63 - 1)]
     assert np.array_equal(np.array(back["short"], np.float32), COLUMNS["short"])
 
 

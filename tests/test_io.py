@@ -200,7 +200,7 @@ def test_sources_and_targets_of_one_column_are_refused(file: Any) -> None:
     for text, name, options in (
         ("7\n" * 9, "graph.txt", {"columns": (0, 0)}),
         ("1 2\n", "graph.txt", {"columns": (1, 1)}),
-        ("a,a\n1,2\n", "graph.csv", {"columns": ("a", "a")}),
+        ("a,b\n1,2\n", "graph.csv", {"columns": ("a", "a")}),
     ):
         with pytest.raises(ParseError, match="sources and targets are both in column"):
             read(file(text, name), **options)

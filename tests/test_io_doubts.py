@@ -55,7 +55,7 @@ def test_doubts_are_said_once_and_not_when_the_caller_says_what_is_meant(
     ("text", "name"),
     [
         ("1 2 99999999\n", "a.txt"),
-        ("1 2 1254192988.5\n", "a.txt"),
+        ("1 2 12541929.5\n", "a.txt"),
         ("1 2 1254192988\n2 3 5\n", "a.txt"),
         ("source,target,weight\n1,2,1254192988\n", "a.csv"),
         ("# Ids: integers\n1 2 1254192988\n", "a.txt"),

@@ -182,13 +182,14 @@ def test_columns_that_are_called_no_weights_are_left_out(file: Any, text: str, e
         warnings.simplefilter("error")
         assert not read(path, weighted=False).weighted
         assert read(path, weight_column=name).weighted
-        assert read(path, weighted=True).weighted
+    with pytest.raises(ParseError, match="none beside the ids is called like weights; weight_column="):
+        read(path, weighted=True)
 
 
 def test_columns_that_are_not_called_weights_are_taken_with_a_warning(file: Any) -> None:
     path = file("source,target,visits\n1,2,5\n", "graph.csv")
     with pytest.warns(
-        GraphWarning, match=r"three columns, 'visits', became the weights.*weighted=False; weight_column="
+        GraphWarning, match=r"remaining column, 'visits', became the weights.*weighted=False; weight_column="
     ):
         assert edges_of(read(path)) == [(1, 2, 5)]
     with pytest.warns(GraphWarning, match="'b', became the weights"):

@@ -165,7 +165,7 @@ def test_a_long_field_in_quotes_takes_little_memory(name: str) -> None:
     """Of the process: the stack of a regular expression is none of Python's memory."""
     code = f"""
 import resource, sys
-from edgewise.io.table import split_line
+from edgewise.io.split import split_line
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 assert len(list(split_line('"' + {name[:2]!r} * 10**6 + '",b', ","))) == 2
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)

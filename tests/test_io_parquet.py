@@ -111,9 +111,7 @@ def test_columns_are_chosen_as_in_csv_files(table: Any) -> None:
 
 
 def test_doubts_are_said(table: Any) -> None:
-    with pytest.warns(
-        GraphWarning, match="the numbers in the remaining one of its three columns, 'age', became"
-    ):
+    with pytest.warns(GraphWarning, match="the numbers in the remaining column, 'age', became"):
         assert read(table(a=[0], b=[1], age=[3])).weighted
     with pytest.warns(GraphWarning, match="numbers in the column 'year', which were left out"):
         assert not read(table(a=[0], b=[1], year=[3])).weighted

@@ -174,7 +174,11 @@ def test_without_a_module_for_zstd_a_message_says_how_to_get_one(
 
 @pytest.mark.parametrize(
     ("suffix", "kind"),
-    [("npz", "an archive such as .npz"), ("parquet", "a table of Parquet"), ("edgewise", "a graph")],
+    [
+        ("npz", "a zip archive.*npz has to be a file"),
+        ("parquet", "a table of Parquet.*copy it to a file first"),
+        ("edgewise", "a graph of edgewise.*copy it to a file first"),
+    ],
 )
 def test_binary_graphs_are_read_from_files_only(tmp_path: Path, stdin: Any, suffix: str, kind: str) -> None:
     ew.write(ew.Graph.from_edges([0], [1]), tmp_path / f"a.{suffix}")
@@ -182,7 +186,7 @@ def test_binary_graphs_are_read_from_files_only(tmp_path: Path, stdin: Any, suff
     (tmp_path / f"{suffix}.gz").write_bytes(gzip.compress(content))
     stdin(content)
     for path in ("-", tmp_path / f"{suffix}.gz"):
-        with pytest.raises(ParseError, match=f"holds {kind}.*Copy or unpack it to a file first"):
+        with pytest.raises(ParseError, match=f"holds {kind}"):
             ew.read(path)
 
 

@@ -102,6 +102,7 @@ def test_graphs_are_read_back_equal_or_refused(
             assert again.vertices.tolist() == expected.tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.* says that the graph is undirected")
 @pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz", ".zst"])
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_compressed_files_hold_the_same_text(tmp_path: Path, suffix: str, packing: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 import edgewise as ew
 from edgewise.algorithms.bfs import BFSResult
 from edgewise.cli import tasks
-from edgewise.cli.tasks import find_task, left_by_ids, literal, parse_settings, vertex_id
+from edgewise.cli.tasks import find_task, left_by_ids, literal, parse_parameters, parse_settings, vertex_id
 from edgewise.errors import GraphError, MemoryLimitError, ProgramError
 from edgewise.graph import VertexId
 
@@ -112,7 +112,7 @@ def test_an_unknown_algorithm_lists_those_that_exist() -> None:
 
 
 def test_settings_are_names_and_values() -> None:
-    assert parse_settings("--set", ["damping=0.9", "text=a=b"], "7") == {
+    assert parse_parameters(["damping=0.9", "text=a=b"], ["7"]) == {
         "source": "7",
         "damping": "0.9",
         "text": "a=b",

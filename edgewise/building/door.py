@@ -57,7 +57,8 @@ def build(
         edges: a file of text or of Parquet, or a list of them, as `edgewise.read` reads them; or an iterable of pieces:
             ``(source, target)`` or ``(source, target, weight)``, columns as `Graph.from_edges` takes them, or data
             frames of two or three columns.
-        directed: False to give each edge both directions. Default: True, or what the file says.
+        directed: False to give each edge both directions. Default: True, or what the file says. Unlike `edgewise.read`,
+            this does not warn of edges that are listed in both directions.
         num_vertices: with it, the ids are 0..num_vertices-1, and edges need not be written once more to find the ids.
             Without it, the distinct ids are held in memory: 8 bytes each, strings more.
         memory_limit: bytes that building may take, as a number or as text such as "500MB" or "2GiB". Default: what is

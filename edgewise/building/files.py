@@ -12,7 +12,7 @@ from edgewise.errors import GraphError, GraphWarning, ParseError, warn
 from edgewise.graph.ids import Ids, named_ids
 from edgewise.io.budget import Budget
 from edgewise.io.door import is_own, plan_file
-from edgewise.io.doubts import FirstEdge
+from edgewise.io.doubts import FirstEdge, missing_doubt
 from edgewise.io.formats import Plan
 from edgewise.io.lines import EdgePieces, LongIdError
 from edgewise.io.options import ReadOptions
@@ -137,8 +137,13 @@ class Files:
         return any(plan.layout.names for _, plan in self._files)
 
     def names(self) -> Ids:
-        """The names by first appearance."""
-        return named_ids([] if self._pieces is None else self._pieces.names())
+        """The names by first appearance. Warns of those that usually stand for a missing value."""
+        names = [] if self._pieces is None else self._pieces.names()
+        file, plan = self._files[0]  # names are in one file
+        doubt = missing_doubt(names) if plan.are_names_by_looks else None
+        if doubt:
+            warn(printable(f"{file.path}: {doubt}"), GraphWarning)
+        return named_ids(names)
 
     def whole(self, read: int) -> int | None:
         """About how many edges there are, from the share of the files that was read."""

@@ -14,6 +14,7 @@ from edgewise.graph.gpu_rows import gpu_column
 from edgewise.graph.id_columns import as_id_column
 from edgewise.graph.ids import Ids
 from edgewise.graph.weights import as_weights
+from edgewise.io.doubts import ends_problem
 from edgewise.io.fields import is_weight, usual_ends
 from edgewise.kernels.door import cuda_door
 from edgewise.text import listed, shown
@@ -132,7 +133,11 @@ def _of_frame(frame: Any) -> list[Any]:
     if names is None or isinstance(frame, np.ndarray):
         raise GraphError(f"got {shown(frame)}; {_EXPECTED}")
     names = list(map(str, names))
-    ends = usual_ends(names) or (0, 1)
+    ends = usual_ends(names)
+    problem = None if ends else ends_problem(names)
+    if problem:
+        raise GraphError(f"got the columns {listed(names)}; {problem}; {_EXPECTED}")
+    ends = ends or (0, 1)
     others = [place for place in range(len(names)) if place not in ends]
     weights = [place for place in others if is_weight(names[place])] or others
     if len(names) < 2 or len(weights) > 1:

@@ -15,21 +15,34 @@ import typer
 from edgewise.cli.options import STANDARD
 from edgewise.text import on_one_line, printable
 
+#: The exit code of a command whose reader has gone: that of a process that ended by SIGPIPE, as a shell has it.
+_READER_GONE = 141
+#: Paths of files that are made aside, by which messages name them, and what they stand for.
+_ASIDE: dict[str, str] = {}
 #: Endings of files that a terminal can show.
 _TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".mtx")
 
 
 @contextlib.contextmanager
-def plain_errors() -> Iterator[None]:
-    """Print an error of edgewise as one line and exit with code 2; print each of its warnings as a line at once."""
+def plain_errors(option: str = "--read") -> Iterator[None]:
+    """Print an error of edgewise as one line and exit with code 2; print each of its warnings as a line at once.
+
+    Args:
+        option: of the command, the option that takes arguments of Python by their names.
+    """
     from edgewise.cli.wording import in_options
     from edgewise.errors import EdgewiseError, EdgewiseWarning
 
     show_other = warnings.showwarning
 
+    def told(message: str) -> str:
+        for path, name in _ASIDE.items():
+            message = message.replace(path, name)
+        return on_one_line(in_options(message, option))
+
     def show_warning(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, EdgewiseWarning):
-            typer.echo(f"edgewise: warning: {on_one_line(in_options(str(message)))}", err=True)
+            typer.echo(f"edgewise: warning: {told(str(message))}", err=True)
         else:
             show_other(message, category, *where)
 
@@ -42,9 +55,12 @@ def plain_errors() -> Iterator[None]:
         problem = str(error)
     except MemoryError as error:
         problem = f"there is not enough memory: {error}" if str(error) else "there is not enough memory"
+    except BrokenPipeError:
+        _discard()
+        raise typer.Exit(_READER_GONE) from None
     else:
         return
-    typer.echo(f"edgewise: error: {on_one_line(in_options(problem))}", err=True)
+    typer.echo(f"edgewise: error: {told(problem)}", err=True)
     raise typer.Exit(2)
 
 
@@ -57,10 +73,13 @@ def show(text: str, beside: str | None = None) -> None:
             goes to standard error.
 
     Raises:
-        OutputError: it cannot be written: the disk is full, say.
+        OutputError: it cannot be written: the disk is full, say, or standard output is closed.
     """
+    if beside == STANDARD:
+        typer.echo(printable(text), err=True)
+        return
     with _answering():
-        typer.echo(printable(text), err=beside == STANDARD)
+        typer.echo(printable(text))
 
 
 @contextlib.contextmanager
@@ -87,12 +106,15 @@ def placed(output: str, to: str | None, default: str | None = None) -> Iterator[
         raise OutputError(
             "standard output needs a format: give --to csv, or another suffix that files may have"
         )
-    if sys.stdout.isatty() and not f".{suffix}".endswith(_TEXTS):
+    with _answering():
+        shows = sys.stdout.isatty()
+    if shows and not f".{suffix}".endswith(_TEXTS):
         raise OutputError(
             f"standard output is a terminal, which cannot show {suffix}; send it to a file or a pipe"
         )
     with tempfile.TemporaryDirectory(prefix="edgewise-") as folder:
         aside = Path(folder, f"stdout.{suffix}")
+        _ASIDE[printable(str(aside))] = f"standard output (--to {suffix})"
         yield aside
         with _answering():
             _send(aside)
@@ -115,11 +137,17 @@ def _answering() -> Iterator[None]:
     """Say in one line that standard output cannot be written. Raises OutputError."""
     from edgewise.errors import OutputError
 
+    if sys.stdout is None:
+        raise OutputError("cannot write the answer: standard output is closed")
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        # Python writes the rest again at its end: let it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard()
         raise OutputError(f"cannot write the answer: {error.strerror}") from None
+
+
+def _discard() -> None:
+    """Let Python write the rest of standard output at its end, which it does, to nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from edgewise.cli.convert import convert, generate
 from edgewise.cli.info import info
@@ -30,14 +30,28 @@ class Commands(TyperGroup):
     """The commands. Errors in a command line are reported without sending escapes to the terminal."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the options that come before the command."""
-        with shown_escapes():
+        """Read the options that come before the command; without any word, the help is shown."""
+        with shown_escapes() if args else contextlib.nullcontext():
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Read the options of the command, and run it."""
         with shown_escapes():
             return super().invoke(ctx)
+
+
+class OneCommand(TyperCommand):
+    """A command, which refuses an option and its contrary together."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options of the command."""
+        for option in self.params:
+            contrary = [*option.opts, *option.secondary_opts]
+            if option.secondary_opts and set(contrary) <= set(args):
+                raise typer.BadParameter(
+                    f"{' and '.join(contrary)} were given; expected one of them", ctx=ctx
+                )
+        return super().parse_args(ctx, args)
 
 
 @contextlib.contextmanager
@@ -61,30 +75,35 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (run, info, generate, convert, verify):
-    app.command()(command)
+    app.command(cls=OneCommand)(command)
 
 
-def print_version(asked: bool) -> None:
-    """Print the versions of edgewise and of what it stands on, none of which is imported for it, and end."""
-    if not asked:
-        return
+def version_text(as_json: bool) -> str:
+    """The versions of edgewise and of what it stands on, none of which is imported for it."""
     import importlib.metadata
+    import json
     import platform
 
     of = importlib.metadata.version
-    numbers = f"Python {platform.python_version()}, NumPy {of('numpy')}, Numba {of('numba')}"
-    typer.echo(f"edgewise {of('edgewise')} ({numbers})")
-    raise typer.Exit
+    numbers = {"Python": platform.python_version(), "NumPy": of("numpy"), "Numba": of("numba")}
+    if as_json:
+        facts = {"edgewise": of("edgewise"), **{name.lower(): number for name, number in numbers.items()}}
+        return json.dumps(facts)
+    return f"edgewise {of('edgewise')} ({', '.join(map(' '.join, numbers.items()))})"
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version, and exit.", callback=print_version, is_eager=True),
-    ] = False,
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version, and exit.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --version: as one JSON object.")] = False,
 ) -> None:
     """Options of the whole command line."""
+    if version:
+        typer.echo(version_text(as_json))
+        raise typer.Exit
+    if as_json or context.invoked_subcommand is None:
+        raise typer.BadParameter("expected a command first, and its options, such as --json, after it")
 
 
 def leave_on_interrupt() -> None:

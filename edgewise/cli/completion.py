@@ -8,6 +8,24 @@ these, typer would offer the word as it stands.
 ALGORITHMS = ("betweenness", "bfs", "components", "edge_betweenness", "mst", "pagerank", "scc", "sssp")
 GENERATORS = ("cycle", "lattice", "path", "rmat", "skewed", "star", "uniform")
 
+#: The formats that `edgewise.read` takes.
+FORMATS = (
+    "adjacency",
+    "adjlist",
+    "csv",
+    "dimacs",
+    "edgelist",
+    "edgewise",
+    "gap",
+    "graphml",
+    "konect",
+    "matrix-market",
+    "metis",
+    "npz",
+    "parquet",
+    "tntp",
+)
+
 
 def algorithms(incomplete: str) -> list[str]:
     """The algorithms that start so."""
@@ -17,6 +35,11 @@ def algorithms(incomplete: str) -> list[str]:
 def generators(incomplete: str) -> list[str]:
     """The generators that start so."""
     return _starting(GENERATORS, incomplete)
+
+
+def formats(incomplete: str) -> list[str]:
+    """The formats of graphs that start so."""
+    return _starting(FORMATS, incomplete)
 
 
 def devices(incomplete: str) -> list[str]:

@@ -77,7 +77,7 @@ def generate(
     as_json: AsJson = False,
 ) -> None:
     """Make a graph, the same for one seed on every machine: generate rmat out.tsv.gz --set scale=16."""
-    with plain_errors(), contextlib.ExitStack() as files:
+    with plain_errors("--set"), contextlib.ExitStack() as files:
         from edgewise.cli.graphs import write_graph
         from edgewise.cli.tasks import find_generator, keywords, parse_settings
         from edgewise.io.write import check_graph_writable

@@ -44,7 +44,14 @@ Algorithm = Annotated[
         autocompletion=completion.algorithms,
     ),
 ]
-Source = Annotated[str | None, typer.Option(metavar="ID", help="The vertex to start from.")]
+Source = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="ID",
+        help="The vertex to start from; bfs and sssp take several, each by --source.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -81,7 +88,10 @@ class Reading:
     file_format: Annotated[
         str | None,
         typer.Option(
-            "--format", metavar="NAME", help="The format, if name and content mislead: edgelist, csv."
+            "--format",
+            metavar="NAME",
+            help="The format, if name and content mislead: edgelist, csv.",
+            autocompletion=completion.formats,
         ),
     ] = None
     others: Annotated[

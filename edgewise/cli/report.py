@@ -14,8 +14,11 @@ from edgewise.kernels.cache import compile_seconds
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.kernels.store import cache_directory, problem
-from edgewise.result import Result
-from edgewise.text import on_one_line
+from edgewise.result import ID_COLUMN, Result
+from edgewise.text import on_one_line, shortened
+
+#: The most characters of an id on a terminal.
+_LONGEST_TEXT = 200
 
 
 @dataclass(frozen=True)
@@ -26,16 +29,22 @@ class Table:
     rows: list[tuple[Any, ...]]
 
     @classmethod
-    def of(cls, columns: Mapping[str, np.ndarray]) -> "Table":
-        """The table of these columns."""
-        return cls(tuple(columns), list(zip(*(each.tolist() for each in columns.values()), strict=True)))
+    def of(cls, columns: Mapping[str, np.ndarray], missing: Mapping[str, np.ndarray]) -> "Table":
+        """The table of these columns, with None where a column has no value; floats stay inf or NaN."""
+        values = [
+            column.tolist()
+            if column.dtype.kind == "f" or name not in missing
+            else np.where(missing[name], np.array(None), column).tolist()
+            for name, column in columns.items()
+        ]
+        return cls(tuple(columns), list(zip(*values, strict=True)))
 
     def as_text(self) -> str:
-        """Columns side by side; numbers to the right, the rest to the left."""
-        cells = [self.names, *(tuple(map(as_text, row)) for row in self.rows)]
+        """Columns side by side; numbers to the right, the rest to the left, and a dash for no value."""
+        cells = [self.names, *(tuple(map(as_cell, row)) for row in self.rows)]
         widths = [max(len(row[column]) for row in cells) for column in range(len(self.names))]
         right = [
-            all(isinstance(row[column], int | float) for row in self.rows)
+            all(isinstance(row[column], int | float | None) for row in self.rows)
             for column in range(len(self.names))
         ]
         lines = []
@@ -52,10 +61,19 @@ class Table:
 
 
 def as_text(value: Any) -> str:
-    """A value for the terminal, floats to six digits."""
+    """A value for the terminal: floats to six digits, lists with commas."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, list):
+        return ", ".join(map(as_text, value))
     return f"{value:.6g}" if isinstance(value, float) else on_one_line(str(value))
+
+
+def as_cell(value: Any) -> str:
+    """A value for a table: a long text is cut, and a dash stands for no value."""
+    if isinstance(value, str):
+        value = shortened(value, _LONGEST_TEXT)
+    return "-" if value is None else as_text(value)
 
 
 def as_json(value: Any) -> Any:
@@ -116,7 +134,12 @@ class RunReport:
 
     def _top(self, count: int) -> Table:
         """The top rows; nothing is made for none."""
-        return Table.of(self.result.top_rows(count) if count else {})
+        rows = self.result.top_rows(count) if count else {}
+        missing = self.result.missing() if count else {}
+        if missing:  # masks of vertices
+            places = self.result.graph.index_of(rows[ID_COLUMN])
+            missing = {name: mask[places] for name, mask in missing.items()}
+        return Table.of(rows, missing)
 
     def _summary(self) -> Facts:
         """The result's summary, in Python's numbers."""
@@ -135,9 +158,12 @@ def in_units(rate: float) -> str:
 
 
 def lines(facts: Facts) -> str:
-    """Facts one below the other."""
+    """Facts one below the other. The ids of vertices are cut, if they are long."""
     width = max(map(len, facts), default=0)
-    return "\n".join(f"{name.replace('_', ' '):<{width}}  {as_text(value)}" for name, value in facts.items())
+    texts = {
+        name: as_cell(value) if name.endswith("_vertex") else as_text(value) for name, value in facts.items()
+    }
+    return "\n".join(f"{name.replace('_', ' '):<{width}}  {text}" for name, text in texts.items())
 
 
 def installation_facts(algorithms: Iterable[str]) -> Facts:
@@ -147,7 +173,7 @@ def installation_facts(algorithms: Iterable[str]) -> Facts:
         "edgewise": importlib.metadata.version("edgewise"),
         "python": platform.python_version(),
         **{package: importlib.metadata.version(package) for package in packages},
-        "algorithms": ", ".join(algorithms),
+        "algorithms": list(algorithms),
         "threads": available_threads(),
         "compiled_code": _place_of_code(),
     }

@@ -63,18 +63,18 @@ def run(
     with plain_errors(), contextlib.ExitStack() as files:
         from edgewise.cli.graphs import read_graph
         from edgewise.cli.report import RunReport
-        from edgewise.cli.tasks import counting, find_task, left_by_ids, parse_settings
+        from edgewise.cli.tasks import counting, find_task, left_by_ids, parse_parameters
         from edgewise.io.columns import check_writable
         from edgewise.schedule import Schedule
 
         task = find_task(name)
-        texts = parse_settings("--set", settings, source=source)
-        task.check_names(texts)
+        given = parse_parameters(settings, source)
+        task.check_names(given)
         place = None if output is None else files.enter_context(placed(output, to, "csv"))
         if place is not None:
             check_writable(place, Path(graph_file), quote_formulas=quote_formulas)
         graph, read_seconds = read_graph(graph_file, how)
-        values, limit = task.arguments(graph, texts), how.limit()
+        values, limit = task.arguments(graph, given), how.limit()
         of_ids = graph.reading_ids()
         left = left_by_ids(graph, task.name, limit, device)
         options = {"device": device, "schedule": Schedule(num_threads=threads), "memory_limit": left}

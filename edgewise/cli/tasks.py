@@ -11,7 +11,7 @@ import traceback
 import typing
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, NoneType
 from typing import Any
@@ -22,10 +22,10 @@ import edgewise
 from edgewise import generate
 from edgewise.errors import GraphError, MemoryLimitError, ProgramError
 from edgewise.execution import check_limit
-from edgewise.graph import Graph, VertexId
+from edgewise.graph import Graph, VertexId, VertexIds
 from edgewise.kernels.door import cuda_problem
 from edgewise.memory import Step
-from edgewise.program.declare import VERTEX, Parameter, Program, is_required
+from edgewise.program.declare import REQUIRED, VERTEX, EdgeField, Parameter, Program, VertexField, is_required
 from edgewise.program_result import ProgramResult
 from edgewise.result import Result
 from edgewise.text import shown, written
@@ -45,6 +45,10 @@ _BOOLEANS = {
 }
 
 
+#: Parameters by name, still text; the list is that of an option that was given several times.
+Given = Mapping[str, str | list[str]]
+
+
 @dataclass(frozen=True)
 class Task:
     """Something to run on a graph.
@@ -56,7 +60,9 @@ class Task:
         parameters: names that may be given.
         required: parameters that must be given.
         vertices: parameters that take the id of a vertex.
+        several: those of them that take several ids, too.
         booleans: parameters that are true or false.
+        elsewhere: for names that NetworkX has for parameters, what to give instead.
     """
 
     name: str
@@ -65,22 +71,29 @@ class Task:
     parameters: tuple[str, ...]
     required: tuple[str, ...]
     vertices: tuple[str, ...]
+    several: tuple[str, ...]
     booleans: tuple[str, ...]
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
 
-    def arguments(self, graph: Graph, texts: Mapping[str, str]) -> dict[str, Any]:
+    def arguments(self, graph: Graph, given: Given) -> dict[str, Any]:
         """The parameters as values: vertices as ids of the graph, the rest as Python literals or strings."""
-        return {
-            name: vertex_id(graph, text)
-            if name in self.vertices
-            else _value(name, text, name in self.booleans)
-            for name, text in texts.items()
-        }
+        return {name: self._argument(graph, name, text) for name, text in given.items()}
 
-    def check_names(self, texts: Mapping[str, str]) -> None:
-        """Refuse parameters that the task does not have, and the lack of one that it needs."""
-        _refuse_unknown(self.name, texts, self.parameters)
+    def _argument(self, graph: Graph, name: str, text: str | list[str]) -> Any:
+        if isinstance(text, list):
+            return [vertex_id(graph, each) for each in text]
+        if name in self.several:
+            return vertex_ids(graph, text)
+        return vertex_id(graph, text) if name in self.vertices else _value(name, text, name in self.booleans)
+
+    def check_names(self, given: Given) -> None:
+        """Refuse parameters that the task does not have, several values for one, and the lack of one that it needs."""
+        _refuse_unknown(self.name, given, self.parameters, self.elsewhere)
+        for name, text in given.items():
+            if isinstance(text, list) and name not in self.several:
+                raise ProgramError(f"{self.name} takes one {name}; {len(text)} were given")
         for name in self.required:
-            if name not in texts:
+            if name not in given:
                 option = "--source ID" if name == "source" else f"--set {name}=VALUE"
                 raise ProgramError(f"{self.name} needs {name}: give {option}")
 
@@ -99,8 +112,13 @@ def keywords(name: str, function: Callable[..., Any], texts: Mapping[str, str]) 
     return {key: _value(key, text, _is_boolean(declared[key])) for key, text in texts.items()}
 
 
-def _refuse_unknown(name: str, given: Iterable[str], known: tuple[str, ...]) -> None:
+def _refuse_unknown(
+    name: str, given: Iterable[str], known: tuple[str, ...], elsewhere: Mapping[str, str] | None = None
+) -> None:
     for each in given:
+        if each not in known and each in (elsewhere or {}):
+            instead = re.sub(r"\b(?=\w+=)", "--set ", (elsewhere or {})[each])
+            raise ProgramError(f"{name} has no parameter {shown(each)}, as NetworkX has; expected {instead}")
         if each not in known:
             raise ProgramError(f"{name} has no parameter {shown(each)}; it has {', '.join(known) or 'none'}")
 
@@ -138,20 +156,37 @@ def _result_of(function: Callable[..., Any]) -> type[Result] | None:
 
 
 def find_algorithm(name: str) -> Task:
-    """The algorithm of this name. Raises ProgramError if there is none; the message lists them."""
+    """The algorithm of this name, or of that of its function in `edgewise`.
+
+    Raises:
+        ProgramError: there is none; the message lists them.
+    """
     known = algorithms()
-    if name not in known:
+    exported = vars(edgewise)
+    by_name = known | {each: exported[each] for each in edgewise.__all__ if exported[each] in known.values()}
+    if name not in by_name:
         raise ProgramError(
             f"there is no algorithm {shown(name)}; there are {', '.join(known)}. A program of your own is run by its "
             "file and class: my_program.py:MyProgram"
         )
-    function = known[name]
+    function = by_name[name]
     declared = _declared(function)
     required = tuple(p.name for p in declared.values() if p.default is p.empty)
     booleans = tuple(p.name for p in declared.values() if _is_boolean(p))
     kind = inspect.signature(function).return_annotation
+    several = tuple(p.name for p in declared.values() if p.annotation == VertexIds)
     vertices = tuple(p.name for p in declared.values() if p.annotation == VertexId)
-    return Task(name, function, kind, tuple(declared), required, vertices, booleans)
+    return Task(
+        kind.algorithm,
+        function,
+        kind,
+        tuple(declared),
+        required,
+        (*vertices, *several),
+        several,
+        booleans,
+        vars(function).get("names_elsewhere", {}),
+    )
 
 
 def _program_task(name: str) -> Task:
@@ -164,6 +199,7 @@ def _program_task(name: str) -> Task:
     }
 
     def run(graph: Graph, **values: Any) -> Result:
+        _check_arrays(program, graph)
         options = {key: values.pop(key) for key in list(values) if key in _OF_RUN or key in _NOT_PARAMETERS}
         return edgewise.run(program(**values), graph, **options)
 
@@ -174,8 +210,29 @@ def _program_task(name: str) -> Task:
         tuple(dict.fromkeys((*declared, *_OF_RUN))),
         tuple(key for key, value in declared.items() if is_required(value)),
         tuple(key for key, value in declared.items() if value.dtype is VERTEX),
+        (),
         ("check", *(key for key, value in declared.items() if _holds_boolean(value))),
     )
+
+
+def _check_arrays(program: type[Program], graph: Graph) -> None:
+    """Refuse a program that needs arrays, which no command line gives, beyond the graph's edge attributes."""
+    for name in dir(program):
+        declared = inspect.getattr_static(program, name)
+        if not isinstance(declared, EdgeField | VertexField) or declared.init is not REQUIRED:
+            continue
+        if isinstance(declared, VertexField):
+            raise ProgramError(
+                f"{program.__name__} needs {name}, an array with a value for each vertex, which no option gives; run "
+                f"the program in Python, {program.__name__}({name}=...)"
+            )
+        if name not in graph.edge_attributes:
+            raise ProgramError(
+                f"{program.__name__} needs {name}, an edge attribute, which the graph does not have: only .edgewise "
+                "files keep such. Make the graph in Python, by Graph.from_edges(..., "
+                f"edge_attributes={{{name!r}: values}}) or from a data frame; write it by "
+                'graph.save("graph.edgewise"), and give that file here'
+            )
 
 
 def _find_program(path: Path, class_name: str) -> type[Program]:
@@ -230,13 +287,25 @@ def find_generator(name: str) -> Callable[..., Graph]:
     return known[name]
 
 
-def parse_settings(option: str, settings: Sequence[str] | None, source: str | None = None) -> dict[str, str]:
-    """``["damping=0.9"]``, and the vertex to start from, as parameters by name, still text."""
-    texts = {} if source is None else {"source": source}
+def parse_parameters(settings: Sequence[str] | None, sources: Sequence[str] | None) -> Given:
+    """What ``--set`` and ``--source`` give, as parameters by name. Raises ProgramError for one that is given twice."""
+    given: dict[str, str | list[str]] = dict(parse_settings("--set", settings))
+    if sources and "source" in given:
+        raise ProgramError("source is given twice: by --source, and by --set source=...")
+    if sources:
+        given["source"] = sources[0] if len(sources) == 1 else list(sources)
+    return given
+
+
+def parse_settings(option: str, settings: Sequence[str] | None) -> dict[str, str]:
+    """``["damping=0.9"]`` as parameters by name, still text. Raises ProgramError for one that is given twice."""
+    texts: dict[str, str] = {}
     for setting in settings or ():
         name, equals, text = setting.partition("=")
         if not equals or not name.isidentifier():
             raise ProgramError(f"{option} {shown(setting)}; expected NAME=VALUE, such as damping=0.9")
+        if name in texts:
+            raise ProgramError(f"{option} {name}=... is given twice; expected one value for each name")
         texts[name] = text
     return texts
 
@@ -285,6 +354,19 @@ def vertex_id(graph: Graph, text: str) -> str | int:
         return int(text)
     except ValueError:
         raise GraphError(f"the graph has no vertex {shown(text)}; its ids are integers") from None
+
+
+def vertex_ids(graph: Graph, text: str) -> Any:
+    """A vertex, see `vertex_id`, or several as Python writes a list: ``['Lyon', 'Nice']``, ``[0, 33]``. A text that
+    is the name of a vertex is that vertex.
+
+    Raises:
+        GraphError: as `vertex_id`.
+    """
+    values = literal(text)
+    if not isinstance(values, list | tuple | set) or (graph.has_names and text in graph):
+        return vertex_id(graph, text)
+    return [vertex_id(graph, each if isinstance(each, str) else written(each, repr)) for each in values]
 
 
 @contextlib.contextmanager

@@ -17,8 +17,8 @@ from edgewise.convert.edges import (
     refuse_time_zone,
     warn_of_weights,
 )
+from edgewise.convert.host_arrays import explained, on_host
 from edgewise.errors import GraphError
-from edgewise.graph.foreign_arrays import as_numpy
 from edgewise.text import shown
 
 
@@ -182,7 +182,8 @@ def _of_arrow(where: str, name: Any, values: Any) -> np.ndarray:
 def _converted(where: str, name: Any, values: Any) -> np.ndarray:
     """A column of another library as an array."""
     try:
-        return as_numpy(values)
+        with explained(values):
+            return on_host(values)
     except GraphError as error:
         raise GraphError(f"{where}: the column {shown(name)}: {error}") from None
 

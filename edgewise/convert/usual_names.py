@@ -7,15 +7,19 @@ SOURCES, TARGETS = {"source", "src", "from", "u", "node1"}, {"target", "dst", "t
 #: Others, less usual, without the marks between their words.
 _LATER_SOURCES = {
     "fromnodeid", "fromnode", "fromid", "sourceid", "srcid", "sourcenode", "id1", "vertex1", "nodeid1",
+    "origin", "caller", "sender",
 }  # fmt: skip
 _LATER_TARGETS = {
     "tonodeid", "tonode", "toid", "targetid", "dstid", "targetnode", "id2", "vertex2", "nodeid2",
+    "destination", "callee", "receiver",
 }  # fmt: skip
 WEIGHT = "weight"
 _WEIGHTS = {WEIGHT, "weights", "w", "cost", "length", "distance", "dist", "capacity", "value"}
-#: Names of columns that have no weights; numbers of rows often have none at all.
+#: What R and pandas call the numbers of rows that they write beside a table.
+_ROW_NUMBERS = re.compile(r"|unnamed: \d+|__index_level_\d+__")
+#: Names of columns that have no weights.
 _OTHERS = {
-    "", "unnamed:_0", "id", "edgeid", "key", "index", "row", "line", "year", "date", "timestamp", "label",
+    "id", "edgeid", "key", "index", "row", "line", "year", "date", "timestamp", "label",
     "type", "kind", "category", "name", "comment", "note",
 }  # fmt: skip
 
@@ -33,15 +37,38 @@ def is_usual_weight(name: str) -> bool:
 def is_no_weight(name: str) -> bool:
     """Whether a column of this name has no weights, though it may have numbers."""
     plain = name.lower().replace(" ", "_").replace("-", "_")
-    return plain in _OTHERS or plain.endswith("_id")
+    return plain in _OTHERS or plain.endswith("_id") or has_row_numbers(name)
+
+
+def has_row_numbers(name: str) -> bool:
+    """Whether a column of this name has the numbers of rows, or their labels."""
+    return _ROW_NUMBERS.fullmatch(name.strip().lower()) is not None
+
+
+def is_end(name: str) -> bool:
+    """Whether a column of this name is likely to have sources, or targets."""
+    return not {name.lower(), _joined(name.lower())}.isdisjoint(
+        SOURCES | TARGETS | _LATER_SOURCES | _LATER_TARGETS
+    )
 
 
 def usual_ends(names: list[str]) -> tuple[int, int] | None:
-    """The columns of sources and targets, if exactly one has a usual name of each; else one of the less usual names."""
+    """The columns of sources and targets, if exactly one has a usual name of each; else one of the less usual names;
+    else one of either."""
     plain = [name.lower() for name in names]
-    later = [re.sub("[-_ ]", "", name) for name in plain]
-    for found, usual in ((plain, (SOURCES, TARGETS)), (later, (_LATER_SOURCES, _LATER_TARGETS))):
+    later = list(map(_joined, plain))
+    either = SOURCES | _LATER_SOURCES, TARGETS | _LATER_TARGETS
+    for found, usual in (
+        (plain, (SOURCES, TARGETS)),
+        (later, (_LATER_SOURCES, _LATER_TARGETS)),
+        (later, either),
+    ):
         source, target = ([k for k, name in enumerate(found) if name in ends] for ends in usual)
         if len(source) == len(target) == 1:
             return source[0], target[0]
     return None
+
+
+def _joined(name: str) -> str:
+    """A name without the marks between its words."""
+    return re.sub("[-_ ]", "", name)

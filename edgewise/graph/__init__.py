@@ -19,6 +19,7 @@ __all__ = [
     "Placement",
     "Resident",
     "VertexId",
+    "VertexIds",
     "check_graph",
     "file_pages",
     "least_pages",
@@ -26,8 +27,9 @@ __all__ = [
     "reading_once",
 ]
 
-#: The annotation of parameters of algorithms that take the user's id of a vertex, or several ids.
+#: The annotations of parameters of algorithms that take the user's id of a vertex, and of those that take several, too.
 VertexId = Annotated[Any, "id of a vertex"]
+VertexIds = Annotated[Any, "id of a vertex, or ids of several"]
 
 
 def check_graph(where: str, graph: Any) -> None:

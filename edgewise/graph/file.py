@@ -10,7 +10,7 @@ from edgewise.graph.file_format import INTEGER_IDS, LONG_IDS, NAMES, RANGE_IDS, 
 from edgewise.graph.file_map import GraphFile
 from edgewise.graph.file_rows import FileRows, ids_in
 from edgewise.graph.graph import Graph
-from edgewise.text import listed, shown
+from edgewise.text import shown
 
 #: The usual suffix of such files.
 SUFFIX = ".edgewise"
@@ -68,17 +68,17 @@ def file_facts(graph: Graph) -> dict[str, Any]:
         "format": f"edgewise {VERSION}",
         "file_bytes": header.file_bytes,
         "ids": _IDS[header.ids],
-        "arrays": ", ".join(
+        "arrays": [
             f"{name} {array.dtype}"
             for name, array in header.arrays.items()
             if name != NAMES and name not in header.attributes
-        ),
+        ],
     }
     if header.attributes:
-        facts["edge_attributes"] = listed(
+        facts["edge_attributes"] = [
             f"{shown(name)} {_dtype(header.arrays[array].dtype)}"
             for name, array in zip(graph.edge_attributes, header.attributes, strict=True)
-        )
+        ]
     return facts
 
 

@@ -4,30 +4,20 @@ What an array offers decides, not who made it: the array interfaces of NumPy and
 own, as cuDF has for text. So no library has to be imported.
 """
 
-import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from edgewise.errors import GraphError
+from edgewise.convert.host_arrays import detached, explained, on_host
 from edgewise.kernels.door import cuda_door
-from edgewise.text import shortened
 
 #: What DLPack calls memory of CUDA.
 _CUDA = 2
-#: The integers of polars that NumPy does not have.
-_WITHOUT_DTYPE = ("Int128", "UInt128")
-
-
-def detached(values: Any) -> Any:
-    """A tensor of PyTorch without its record of gradients, which no other library may see; anything else as it is."""
-    return values.detach() if getattr(values, "requires_grad", False) is True else values
 
 
 def lies_on_gpu(values: Any) -> bool:
     """Whether values are an array on a GPU, by one of the two protocols for that."""
-    with _explained(values):
+    with explained(values):
         values = detached(values)
         if hasattr(values, "__cuda_array_interface__"):
             return True
@@ -52,40 +42,5 @@ def as_numpy(values: Any) -> np.ndarray:
         return np.asarray(values)
     if lies_on_gpu(values):
         return cuda_door().host_copy(as_cupy(values))
-    with _explained(values):
-        return _on_host(detached(values))
-
-
-def _on_host(values: Any) -> np.ndarray:
-    """Values in the host's memory as a NumPy array."""
-    kind = str(getattr(values, "dtype", ""))
-    if kind in _WITHOUT_DTYPE:  # polars panics
-        raise GraphError(f"NumPy has no {kind}; cast the column to integers of 64 bits, or to text")
-    if kind == "Time" and (rounded := np.asarray(values.dt.nanosecond()) % 1000).any():
-        raise GraphError(
-            f"row {int(rounded.argmax()):,} has the time {values[int(rounded.argmax())]}, with nanoseconds, which "
-            "Python's times do not hold; cast the column to integers, or to text"
-        )
-    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
-        return np.from_dlpack(values)
-    try:
-        return np.asarray(values)
-    except TypeError:  # cuDF copies nothing to the host unless it is asked to
-        if hasattr(values, "to_pandas"):
-            return np.asarray(values.to_pandas())
-        raise
-
-
-@contextlib.contextmanager
-def _explained(values: Any) -> Iterator[None]:
-    """Say of an array that its library does not give which one it is. Raises GraphError."""
-    try:
-        yield
-    except GraphError:
-        raise
-    except (RuntimeError, BufferError, ValueError, TypeError) as error:
-        raise GraphError(
-            f"a {type(values).__name__} gives no array ({shortened(str(error), 200)}); expected one with its values in "
-            "memory. Convert it first: tensors by .float(), .resolve_conj(), .to_dense() or .cpu(), others with "
-            "np.array"
-        ) from None
+    with explained(values):
+        return on_host(detached(values))

@@ -18,9 +18,11 @@ from edgewise.io.edge_data import refuse_other_of_networkx
 from edgewise.io.fields import is_integer
 from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import Edges, LineLayout, Scan, narrow
+from edgewise.io.misread import refuse_marks_of_rows
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import LONGEST_ROW, TextFile
-from edgewise.io.table import allowed_ids, split_line
+from edgewise.io.split import split_line
+from edgewise.io.table import allowed_ids
 from edgewise.io.writing import RowWriter, check_has_no_weights
 
 _COMMENTS = "#"
@@ -98,9 +100,12 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
     if options.weighted:
         raise ParseError(f"{file.path} is read as adjlist; it has no weights to read with weighted=True")
     file.longest_line = LONGEST_ROW
-    lines = (line for _, line in file.data_lines(_COMMENTS))
-    refuse_other_of_networkx(file, list(islice(lines, LOOKED_AT)))
     first, declared = _first_line(file)
+    if declared is None:
+        lines = [line for _, line in islice(file.data_lines(_COMMENTS), LOOKED_AT)]
+        refuse_other_of_networkx(file, lines)
+        if options.names is None:
+            refuse_marks_of_rows(file.path, lines)
     if first is None and options.num_vertices is None:
         raise ParseError(f"{file.path} has no vertices; give num_vertices for a graph without edges")
     names = options.names if options.names is not None else declared
@@ -108,7 +113,15 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
         names = not all(map(is_integer, first or []))
     layout = AdjlistLayout(names=bool(names), ids=allowed_ids(file.path, options, bool(names)))
     directed = options.directed is not False
-    return Plan(layout, options, 0, both_directions=not directed, directed=directed)
+    by_looks = layout.names and options.names is None and declared is None
+    return Plan(
+        layout,
+        options,
+        0,
+        both_directions=not directed,
+        directed=directed,
+        are_names_by_looks=by_looks,
+    )
 
 
 def _first_line(file: TextFile) -> tuple[list[str] | None, bool | None]:

@@ -54,7 +54,10 @@ class Archive:
         self.names = {name.removesuffix(_SUFFIX) for name in names}
         if not names or len(names) != len(self.names):
             problem = "two arrays of one name" if names else "no arrays"
-            raise ParseError(f"{self._path} holds {problem}; expected an archive as NumPy writes it (.npz)")
+            raise ParseError(
+                f"{self._path} holds {problem}; expected an archive as NumPy writes it (.npz). Unpack another zip "
+                "file, or save a sheet of a workbook as CSV"
+            )
 
     def array(self, name: str, kinds: str, dimensions: int) -> np.ndarray:
         """An array.

@@ -84,12 +84,12 @@ def _type(name: str, column: np.ndarray) -> Any:
     )
 
 
-def read_parquet(path: Path, budget: Budget) -> dict[str, list[str]]:
-    """The columns of a file as text: null is no text. Raises ParseError, OSError or MemoryLimitError."""
+def read_parquet(path: Path, budget: Budget) -> dict[str, list[str | None]]:
+    """The columns of a file as text: null is None. Raises ParseError, OSError or MemoryLimitError."""
     pyarrow = load_arrow()
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            columns: dict[str, list[str]] = {name: [] for name in file.schema_arrow.names}
+            columns: dict[str, list[str | None]] = {name: [] for name in file.schema_arrow.names}
             taken = 0
             for batch in file.iter_batches(_BATCH):
                 for name, part in zip(columns, batch.columns, strict=True):

@@ -68,8 +68,12 @@ def pieces(columns: Columns) -> Iterator[slice]:
 
 
 def with_formulas_quoted(values: list) -> list:
-    """These values, with an apostrophe before names that a spreadsheet would take for formulas."""
-    return [f"'{each}" if isinstance(each, str) and each.startswith(_FORMULA) else each for each in values]
+    """These values, with an apostrophe before names that a spreadsheet would take for formulas, and before those that
+    are such names after apostrophes: so different names stay different."""
+    return [
+        f"'{each}" if isinstance(each, str) and each.lstrip("'").startswith(_FORMULA) else each
+        for each in values
+    ]
 
 
 def tell_of_formulas(path: Path, columns: Iterable[np.ndarray]) -> None:
@@ -107,7 +111,7 @@ def _as_tokens(array: np.ndarray, missing: np.ndarray | None) -> list[str]:
     return tokens
 
 
-def read_delimited(path: Path, file: TextIO, delimiter: str, budget: Budget) -> dict[str, list[str]]:
+def read_delimited(path: Path, file: TextIO, delimiter: str, budget: Budget) -> dict[str, list[str | None]]:
     """The columns of a file with a line of names, as text. Raises ParseError, csv.Error or MemoryLimitError."""
     reader = csv.reader(_lines(path, file), delimiter=delimiter)
     names = next(reader, [])
@@ -125,10 +129,10 @@ def read_delimited(path: Path, file: TextIO, delimiter: str, budget: Budget) -> 
     return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
 
-def read_records(path: Path, file: TextIO, budget: Budget) -> dict[str, list[str]]:
-    """The columns of a file with an object of JSON on each line, as `write_records` wrote it: null is no text. Raises
+def read_records(path: Path, file: TextIO, budget: Budget) -> dict[str, list[str | None]]:
+    """The columns of a file with an object of JSON on each line, as `write_records` wrote it: null is None. Raises
     ParseError or MemoryLimitError."""
-    columns: dict[str, list[str]] = {}
+    columns: dict[str, list[str | None]] = {}
     taken = 0
     for number, line in enumerate(_lines(path, file), start=1):
         text = line.strip().removesuffix(",")
@@ -156,9 +160,9 @@ def _record(path: Path, number: int, text: str) -> dict[str, Any]:
     return record
 
 
-def as_text(value: Any) -> str:
-    """A value as CSV has it; None is no text."""
-    return "" if value is None else str(value)
+def as_text(value: Any) -> str | None:
+    """A value as CSV has it; None stays."""
+    return None if value is None else str(value)
 
 
 def _lines(path: Path, file: TextIO) -> Iterator[str]:

@@ -112,8 +112,8 @@ def _write(
             progress(done)
 
 
-def read_columns(path: Path, memory_limit: int | None = None) -> dict[str, list[str]]:
-    """The columns of a file that `write_columns` wrote, as text, by name. Null is no text.
+def read_columns(path: Path, memory_limit: int | None = None) -> dict[str, list[str | None]]:
+    """The columns of a file that `write_columns` wrote, as text, by name. Null, which JSON and Parquet have, is None.
 
     Raises:
         ParseError: no such file, not of the format that its suffix says, no line of names, or a line with another

@@ -1,8 +1,10 @@
-"""Comments by which edge lists that `edgewise.io.write` makes declare what their ids are."""
+"""What comments above edges declare: what ids are, in edge lists that `edgewise.io.write` makes, and the direction."""
 
 import re
 
+from edgewise.io.doubts import says_undirected
 from edgewise.io.source import BLANKS
+from edgewise.text import shortened
 
 #: No line of column names comes after them.
 DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
@@ -17,12 +19,18 @@ class Declared:
 
     Attributes:
         names: whether ids are names, as the last declaration says; None without one.
+        undirected: what calls the graph undirected, for a message, or None.
     """
 
     def __init__(self) -> None:
         self.names: bool | None = None
+        self.undirected: str | None = None
 
     def note(self, comments: bytes) -> None:
         """Look at lines of comments."""
         for found in _DECLARATION.finditer(comments):
             self.names = _NAMES[found[1]]
+        if b"undirected" in comments.lower():
+            for line in comments.decode(errors="replace").split("\n"):
+                if says_undirected(line):
+                    self.undirected = f"the comment {shortened(line)!r}"

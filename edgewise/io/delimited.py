@@ -12,7 +12,8 @@ from edgewise.io.fields import has_decimal_comma
 from edgewise.io.formats import Format, Plan
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
-from edgewise.io.table import COMMENTS, plan_table, split_line
+from edgewise.io.split import data_lines, named_delimiter, split_line
+from edgewise.io.table import COMMENTS, plan_table
 from edgewise.io.writing import LineWriter
 
 _DELIMITERS = "\t,;|"
@@ -25,8 +26,11 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
 
 def _delimiter(file: TextFile, comments: str | None = None) -> str | None:
     """The delimiter in the first line of data; None for spaces. A comma may be the point of a number between others."""
+    named = named_delimiter(next(file.lines(), ""))
+    if named:
+        return named
     marks = COMMENTS if comments is None else comments
-    first = ends_of(next((line for _, line in file.data_lines(marks)), ""))
+    first = ends_of(next((line for _, line in data_lines(file, marks)), ""))
     found = next((mark for mark in _DELIMITERS if mark in first), None)
     if found == "," and ";" in first:
         fields = list(islice(split_line(first, ";"), 3))

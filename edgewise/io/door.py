@@ -79,27 +79,29 @@ def read(
         directed: False to give each edge both directions. Default: True, but a symmetric Matrix Market file, a graph
             of PACE or METIS, one of KONECT that says "sym", and one of GAP or GraphML that says so are undirected;
             True makes arcs both ways of their edges. A sparse matrix has to be symmetric to be undirected, unless
-            `parallel_edges` joins entries. Where the file has "u v"
-            and "v u", each line becomes an edge of its own, with a warning; see `parallel_edges`.
+            `parallel_edges` joins entries. Of "u v" and "v u", each line becomes an edge of its own, with a warning.
         weighted: False to leave weights out, True to demand them. Default: where a column is called "weight", or
             where there are three columns and the remaining one has a number on the first line of data. A header may
             call it "cost", "length", "distance", "capacity" or "value"; another name leads to a warning, and columns
-            whose names say otherwise, such as "id", "year" or "type", are left out. A missing value ("NA", "-", ...)
+            whose names say otherwise, such as "id", "year" or "type", are never taken. A missing value ("NA", "-", ...)
             or a decimal comma on that line is refused, and so is a word above a number. Of attributes in braces,
             "weight" is the weight; each edge has it, or none. A .wel file has weights.
         columns: those of sources and targets, by number from 0 or by the name in the header. Default: those that the
             header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2",
-            or else such as "FromNodeId" and "ToNodeId", "id_1" and "id_2"; else the first two.
+            or else such as "FromNodeId" and "ToNodeId", "id_1" and "id_2", "origin" and "destination"; else the first
+            two. Refused where the header has one such name without its partner, or, for one of the two, no name.
         weight_column: the column of weights, by number or name; or the name of an attribute in braces or in GraphML.
-        delimiter: between columns. Default: spaces and tabs in edge lists; in CSV files whichever of tab,
-            comma, semicolon, bar the first line has, else spaces.
+        delimiter: between columns; "tab" is a tab. Default: spaces and tabs in edge lists; in CSV files whichever of
+            tab, comma, semicolon, bar the first line has, else spaces.
         header: whether the first line names the columns. Default: True if `columns` or `weight_column` has names; else
             False for edge lists, which are refused if the line has such usual names above integers; CSV files have a
             header if the line has usual names such as "source" and "target", or words above integers. A file with
             "# Ids: ..." has none.
-        comments: characters that start a line to be skipped, by default "#%".
+        comments: characters that start a line to be skipped. Default: "#%", but such a line of a CSV file with as many
+            columns as an edge, behind the first edge or the header, is refused.
         names: whether ids are names. Default: as a comment "# Ids: names" or "# Ids: integers" says, which
-            `edgewise.write` puts into edge lists; else if the first edge has an id that is no integer.
+            `edgewise.write` puts into edge lists; else if the first edge has an id that is no integer, but numbers
+            with a point are refused then, and so are fields between blanks that all end with a comma or the like.
         index_base: the smallest id that `num_vertices` allows, 0 by default.
         num_vertices: keeps vertices without edges: the ids are then ``index_base .. index_base +
             num_vertices - 1``. Not with names.
@@ -113,8 +115,9 @@ def read(
         GraphWarning: an undirected graph that keeps parallel edges, from a file that lists edges in both
             directions: degrees count them twice. A column of numbers that was taken as weights, or left out, by
             its name. Where `weighted` and `weight_column` are not given: columns, or attributes, that were left out,
-            and weights that look like times. Where `header` is not given: a first line that has the numbers of
-            vertices and edges of the rest, or words above integers.
+            and weights that look like times or dates. Where `header` is not given: a first line that has the numbers
+            of vertices and edges of the rest, or words above integers. Where `directed` is not given: a comment, or a
+            column "Type", that says undirected. Where `names` is not given: names such as "NA".
 
     Raises:
         ParseError: a missing, empty, truncated or binary file, or a line that cannot be read; with its number.
@@ -133,8 +136,7 @@ def read(
         return _load(path, options)
     graph, mirrored = _read(place, format, options)
     if mirrored:
-        said = options.directed is False
-        warn(listed_twice(printable(str(place)), mirrored, "line", said), GraphWarning)
+        warn(listed_twice(printable(str(place)), mirrored, "line", options.directed is False), GraphWarning)
     return graph
 
 

@@ -1,37 +1,66 @@
 """What makes it doubtful that a table of edges was understood as it was meant: sentences for warnings."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from edgewise.io.fields import is_integer
+from edgewise.convert.usual_names import is_end
+from edgewise.io.fields import (
+    has_row_numbers,
+    is_finite,
+    is_integer,
+    is_number,
+    is_weight,
+    usual_ends,
+)
 from edgewise.io.lines import Edges
-from edgewise.text import listed, shortened
+from edgewise.text import listed, shortened, shown
 
 #: Seconds since 1970 from 1973 on, and milliseconds, that a column of times has.
 _TIMES = ((10**8, 10**10), (10**11, 10**13))
+#: Names that stand for a missing value, as programs write them.
+_MISSING = frozenset({"", "NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "None"})
+#: Dates as eight digits.
+_DATE = re.compile("(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])")
+_UNDIRECTED = re.compile(r"\bundirected\b", re.IGNORECASE)
 #: Lines that are looked at, and the fewest words above integers that may be names of columns.
 LOOKED_AT, _FEWEST = 20, 2
+_METIS = "If the first line has the numbers of vertices and edges, and each other line neighbours, give format='metis'"
 #: From this many numbers of columns on, lines may be rows of neighbours.
 _LENGTHS_OF_ROWS = 3
 
 
+def ends_problem(header: list[str]) -> str | None:
+    """Why the first two columns may not be the sources and targets, where no two have usual names; None if they may."""
+    usual = [name for name in header if is_end(name)]
+    if usual and usual_ends(header[:2]) is None:
+        return (
+            f"of the usual names of sources and targets it has {listed(map(shown, usual))}, not one of each"
+        )
+    if any(map(has_row_numbers, header[:2])):
+        return "a column without a name has numbers of rows, or labels of a matrix"
+    if any(map(is_weight, header[:2])):
+        return "it calls one of the first two columns a weight, and none a source and a target"
+    return None
+
+
 def look_like_times(values: list[str]) -> bool:
-    """Whether all of some fields are integers that look like seconds, or milliseconds, since 1970."""
-    if not values or not all(map(is_integer, values)):
+    """Whether all of some fields are numbers that look like seconds, or milliseconds, since 1970, or like dates."""
+    if not values or not all(map(is_finite, values)):
         return False
-    numbers = [int(value) for value in values if len(value) < 20]
-    return len(numbers) == len(values) and any(
-        all(least <= number < beyond for number in numbers) for least, beyond in _TIMES
-    )
+    if all(map(_DATE.fullmatch, values)):
+        return True
+    numbers = list(map(float, values))
+    return any(all(least <= number < beyond for number in numbers) for least, beyond in _TIMES)
 
 
 def times_doubt(place: int, value: str) -> str:
     """The warning for a column of times that was taken as weights."""
+    what = "dates" if _DATE.fullmatch(value) else "times since 1970"
     return (
-        f"column {place}, counted from 0, became the weights, and its numbers, such as {value}, look like times since "
-        "1970. If they are, give weighted=False; weighted=True says that they are weights"
+        f"column {place}, counted from 0, became the weights, and its numbers, such as {value}, look like {what}. If "
+        "they are, give weighted=False; weighted=True says that they are weights"
     )
 
 
@@ -45,21 +74,80 @@ def left_out_doubt(columns: list[str], in_all: int) -> str:
 
 
 def names_doubt(first: list[str], later: list[list[str]], ends: tuple[int, int]) -> str | None:
-    """The warning for words above integers, which became ids; None if other lines have words, too."""
+    """The warning for words above integers, which became ids, or that stand beside words above numbers; else None."""
     words = [first[end] for end in ends]
-    below = [fields[end] for fields in later for end in ends if end < len(fields)]
-    if any(map(is_integer, words)) or len(later) < _FEWEST or not all(map(is_integer, below)):
+    if any(map(is_integer, words)) or len(later) < _FEWEST:
+        return None
+
+    def stand_below(columns: Iterable[int], is_one: Callable[[str], bool]) -> bool:
+        return all(is_one(fields[place]) for fields in later for place in columns if place < len(fields))
+
+    others = [place for place, word in enumerate(first) if place not in ends and word and not is_number(word)]
+    if stand_below(ends, is_integer):
+        what = "integers"
+    elif any(stand_below([place], is_number) for place in others):
+        what = "numbers in another column"
+    else:
         return None
     return (
-        f"the first line has {listed(words)} above lines of integers; all became names of vertices. If that line names "
+        f"the first line has {listed(words)} above lines of {what}; all became names of vertices. If that line names "
         "columns, give header=True; header=False says that it is an edge"
+    )
+
+
+def lone_hint(fields: list[str]) -> str:
+    """What to say of a first line of one column, if it may be a number of vertices, or a vertex without neighbours."""
+    if not all(map(is_integer, fields)):
+        return ""
+    return (
+        ". If it is the number of vertices, and each other line has neighbours, give format='adjacency'; if each line "
+        "has a vertex and its neighbours, format='adjlist'"
+    )
+
+
+def missing_doubt(names: list[str]) -> str | None:
+    """The warning for names that usually stand for a missing value, else None."""
+    found = _MISSING.intersection(names)
+    if not found:
+        return None
+    return (
+        f"{listed(map(shown, sorted(found)))} became a vertex like other names; if it stands for a missing value, drop "
+        "such edges first. names=True says that it is a name"
+    )
+
+
+def says_undirected(comment: str) -> bool:
+    """Whether a comment calls the graph undirected."""
+    return _UNDIRECTED.search(comment) is not None
+
+
+def kind_doubt(what: str) -> str:
+    """The warning for a file that calls its graph undirected, by what it has, and is read as directed."""
+    return (
+        f"{what} says that the graph is undirected, and it was read as directed. Give directed=False for edges of both "
+        "directions, or directed=True if this is meant"
     )
 
 
 def rows_hint(lines: list[list[str]]) -> str:
     """What to say of lines of different numbers of columns, if these look like rows of neighbours."""
-    many = len({len(fields) for fields in lines}) >= _LENGTHS_OF_ROWS
+    lengths = {len(fields) for fields in lines}
+    if len(lengths) > 1 and is_metis(lines):
+        return f". {_METIS}; if each line has a vertex and its neighbours, give format='adjlist'"
+    many = len(lengths) >= _LENGTHS_OF_ROWS or 1 in lengths
     return ". If each line has a vertex and its neighbours, give format='adjlist'" if many else ""
+
+
+def is_metis(lines: list[list[str]]) -> bool:
+    """Whether the first lines may be those of METIS: numbers of vertices and edges above lines of neighbours from 1."""
+    (sizes, *rows) = lines
+    if not 2 <= len(sizes) <= 3 or not all(
+        is_integer(word) and len(word) < 20 for line in lines for word in line
+    ):
+        return False
+    return len(rows) <= int(sizes[0]) and all(
+        1 <= int(word) <= int(sizes[0]) for line in rows for word in line
+    )
 
 
 def is_line_of_sizes(words: list[str]) -> bool:
@@ -75,7 +163,7 @@ def columns_refusal(line: list[str], number: int, later: list[str]) -> str | Non
     return (
         f"got {shortened(' '.join(later))!r}; it has {len(later)} columns; expected {len(line)}, as "
         f"{shortened(' '.join(line))!r} on line {number}. If that line has the numbers of vertices and edges, remove "
-        "it, or put # before it"
+        "it, or put # before it. If each other line has a vertex's neighbours, give format='metis'"
     )
 
 

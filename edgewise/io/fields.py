@@ -6,6 +6,7 @@ import re
 from edgewise.convert.usual_names import (
     SOURCES,
     TARGETS,
+    has_row_numbers,
     is_no_weight,
     is_usual_weight,
     is_weight,
@@ -19,8 +20,11 @@ _DECIMAL_COMMA = re.compile(r"[+-]?[0-9.]*,[0-9]+([eE][+-]?[0-9]+)?")
 
 
 def looks_like_header(lines: list[list[str]]) -> bool:
-    """Whether the first line names columns: it has usual names, "weight" over a number, or words above integers."""
+    """Whether the first line names columns: it has usual names, "weight" over a number, words above integers, or first
+    no name or "Unnamed: 0"."""
     names, values = lines[0], lines[-1]
+    if len(names) > 2 and has_row_numbers(names[0]):
+        return True
     if usual_ends(names) is not None or (SOURCES | TARGETS).issuperset(map(str.lower, names[:2])):
         return True
     if any(is_weight(name) and is_number(value) for name, value in zip(names, values, strict=False)):

@@ -15,8 +15,11 @@ _SUFFIXES = {
     ".json": ("JSON", "networkx"),
     ".dot": ("DOT", "networkx"),
     ".gv": ("DOT", "networkx"),
+    ".lgl": ("LGL", "igraph"),
     ".col": ("a DIMACS problem other than shortest paths", "igraph"),
 }
+#: How the files begin that Git has in the place of large ones.
+_POINTER = b"version https://git-lfs"
 #: Stands for GraphML, which is read, but not from a compressed file of another name or a pipe unless it is named.
 _GRAPHML = ".graphml"
 #: First lines that can hardly be edges, with a suffix of their format.
@@ -41,6 +44,10 @@ def refuse_foreign(file: TextFile) -> None:
     Raises:
         ParseError: it is.
     """
+    if file.head.startswith(_POINTER):
+        raise ParseError(
+            f"{file.path} is a pointer of Git LFS, not the file itself; fetch that with 'git lfs pull'"
+        )
     suffix, shown_by_line = file.suffix, _suffix_of(file.head.decode(errors="replace"))
     if shown_by_line == _GRAPHML:
         raise ParseError(

@@ -27,6 +27,8 @@ class Plan:
         both_directions: whether each edge stands for two arcs.
         directed: whether the graph is one of arcs.
         doubt: what to warn of if the columns may have been meant otherwise.
+        kind_doubt: what to warn of if the graph may have been meant to be undirected.
+        are_names_by_looks: whether only their looks say that ids are names.
         seen: the file as lines of this layout, where its own lines are others.
         may_begin_with_sizes: whether the first edge may be a line of the numbers of vertices and edges.
     """
@@ -38,13 +40,15 @@ class Plan:
     directed: bool
     declared: int | None = None
     doubt: str | None = None
+    kind_doubt: str | None = None
+    are_names_by_looks: bool = False
     seen: EdgeData | None = None
     may_begin_with_sizes: bool = False
 
     @property
     def doubts(self) -> list[str]:
         """What to warn of after the file was read."""
-        return [doubt for doubt in (self.doubt, self.seen and self.seen.doubt) if doubt]
+        return [doubt for doubt in (self.kind_doubt, self.doubt, self.seen and self.seen.doubt) if doubt]
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from edgewise.text import shortened
 
 #: Sources, targets, and weights or None.
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+#: What is wrong with quotes.
+UNCLOSED = "are not closed, or are closed before its end; a field in quotes may not go over a line break"
 _LIMITS = np.iinfo(np.int64)
 #: Bytes of memory for each byte of text while it is read.
 _SCAN_BYTES = 8
@@ -50,6 +52,7 @@ class LineLayout:
         form: what each line has, where the format says so and not the first line.
         hint: what to say of a line that has another number of columns.
         mark: the character of ASCII that each line has in its first column, or None.
+        careful: whether a comment that has as many columns as an edge is refused.
     """
 
     source: int = 0
@@ -66,6 +69,7 @@ class LineLayout:
     form: str | None = None
     hint: str = ""
     mark: str | None = None
+    careful: bool = False
 
     @property
     def has_weights(self) -> bool:
@@ -90,7 +94,8 @@ class LineLayout:
         ordered = columns in ((0, 1, -1, 2), (0, 1, 2, 3))
         plain = ordered and not set(string.digits) & {*self.comments, self.delimiter}
         mark = tokens.NO_MARK if self.mark is None else ord(self.mark)
-        return np.array([delimiter, *columns, lowest, highest, self.only_digits, plain, mark], np.int64)
+        words = [delimiter, *columns, lowest, highest, self.only_digits, plain, mark, self.careful]
+        return np.array(words, np.int64)
 
 
 def first_bytes(comments: str) -> np.ndarray:
@@ -449,9 +454,11 @@ class Scan:
             tokens.FRACTION: f"expected an integer as the weight in column {column}, as declared",
             tokens.NOT_FINITE: f"expected a finite weight in column {column}. Drop such edges first",
             tokens.LONG_WEIGHT: f"expected a weight from -2**63 to 2**63 - 1 in column {column}, or one with a point",
-            tokens.OPEN_QUOTE: f"the quotes in column {column} are not closed, or are closed before its end",
+            tokens.OPEN_QUOTE: f"the quotes in column {column} {UNCLOSED}",
             tokens.NO_NAME: f"expected an id in column {column}, got nothing",
             tokens.WRONG_MARK: f"expected a line that starts with {layout.mark!r}",
+            tokens.MARKED_DATA: "it starts like a comment, and has as many columns as the lines of edges. If it is an "
+            f"edge, give comments=''; comments={layout.comments!r} says that it is none",
         }[reason]
         self._fail_here(text, expected)
 

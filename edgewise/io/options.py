@@ -14,6 +14,8 @@ from edgewise.progress import Progress
 from edgewise.text import shown
 
 Column = int | str
+#: What a shell passes on for a tab.
+_TABS = ("\\t", "tab")
 #: Beyond it, ids counted from a base could leave 64 bits.
 _LARGEST_BASE = 2**62
 
@@ -44,6 +46,8 @@ class ReadOptions:
             value = getattr(self, name)
             if value is not None and not isinstance(value, bool | np.bool_):
                 raise ParseError(f"{name} is {shown(value)}; expected True, False or None")
+        if self.delimiter in _TABS:
+            object.__setattr__(self, "delimiter", "\t")
         delimiter = self.delimiter
         if delimiter is not None and not (
             _is_ascii(delimiter) and len(delimiter) == 1 and delimiter not in '\0\r\n"'

@@ -11,7 +11,7 @@ from edgewise.graph.ids import Ids, named_ids
 from edgewise.graph.numbering import number_vertices
 from edgewise.graph.pairs import count_mirrored
 from edgewise.io.budget import Budget
-from edgewise.io.doubts import sizes_doubt
+from edgewise.io.doubts import missing_doubt, sizes_doubt
 from edgewise.io.formats import Plan
 from edgewise.io.lines import Edges, read_edges, read_edges_of_any_id
 from edgewise.io.options import ReadOptions
@@ -33,9 +33,12 @@ def read_planned(file: TextFile, plan: Plan) -> tuple[Graph, int]:
     read = read_edges if names or plan.declared is not None else read_edges_of_any_id
     edges = read(file, plan.layout, plan.options, plan.skip)
     check_declared(file, plan, len(edges.source))
-    sizes = sizes_doubt(edges) if plan.may_begin_with_sizes else None
+    found = [
+        sizes_doubt(edges) if plan.may_begin_with_sizes else None,
+        missing_doubt(edges.names) if plan.are_names_by_looks and edges.names else None,
+    ]
     graph, mirrored = make_graph(edges, plan.options, file.budget, integers=not names)
-    for doubt in [*plan.doubts, *([f"{file.path}: {sizes}"] if sizes else [])]:
+    for doubt in [*plan.doubts, *(f"{file.path}: {doubt}" for doubt in found if doubt)]:
         warn(printable(doubt), GraphWarning)
     return graph.as_directed() if plan.directed else graph, mirrored
 

@@ -29,12 +29,6 @@ _COMPRESSED: dict[bytes, Callable[[IO[bytes], Budget], IO[bytes]]] = {
     b"\xfd7zXZ\x00": open_xz,
     b"\x28\xb5\x2f\xfd": open_zstd,
 }
-#: The first bytes of binary files of graphs, which are read only as files.
-_BINARY = {
-    MAGIC: "a graph of edgewise",
-    b"PAR1": "a table of Parquet",
-    b"PK\x03\x04": "an archive such as .npz",
-}
 #: The name of standard input for users, and the one path that stands for it.
 _STANDARD_INPUT, STDIN = "-", Path("<stdin>")
 COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
@@ -46,6 +40,16 @@ _LONGEST_LINE, LONGEST_ROW = 2**24, 2**28
 #: bytes for each character, and some room.
 _LINE_BYTES = 12
 _NEWLINE, _RETURN = 10, 13
+_UTF_16 = "text in UTF-16 ('iconv -f UTF-16 -t UTF-8' converts it)"
+#: First bytes of files that are no text in UTF-8, and what they are.
+_BINARY = {
+    codecs.BOM_UTF16_LE: _UTF_16,
+    codecs.BOM_UTF16_BE: _UTF_16,
+    b"PK\3\4": "a zip archive, or a workbook of Excel (unpack it, or save a sheet as CSV; .npz has to be a file)",
+    b"PAR1": "a table of Parquet, packed or from a pipe (unpack or copy it to a file first)",
+    MAGIC: "a graph of edgewise, packed or from a pipe (unpack or copy it to a file first)",
+    b"ARROW1": "a table of Arrow or Feather (read it with pyarrow, and give it to edgewise.Graph.from_arrow)",
+}
 
 
 #: Characters that may stand around fields.
@@ -255,13 +259,8 @@ class TextFile:
                 f"{self.path} is truncated or damaged: {error}. Fetch or pack it again"
             ) from None
         if b"\0" in data:
-            kind = next((kind for magic, kind in _BINARY.items() if data.startswith(magic)), None)
-            if kind is not None:
-                raise ParseError(
-                    f"{self.path} holds {kind}, from a pipe or packed; expected a file of it, since its parts are read "
-                    "by their places. Copy or unpack it to a file first"
-                )
-            raise ParseError(f"{self.path} holds binary data; expected text in UTF-8")
+            known = next((what for magic, what in _BINARY.items() if data.startswith(magic)), "binary data")
+            raise ParseError(f"{self.path} holds {known}; expected text in UTF-8")
         return data
 
     def _similar(self) -> str:

@@ -1,6 +1,5 @@
 """Tables of edges, one edge on each line: the common part of edge lists and CSV files."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -12,8 +11,11 @@ from edgewise.io.declared import Declared
 from edgewise.io.doubts import (
     LOOKED_AT,
     columns_refusal,
+    ends_problem,
     is_line_of_sizes,
+    kind_doubt,
     left_out_doubt,
+    lone_hint,
     look_like_times,
     names_doubt,
     rows_hint,
@@ -23,6 +25,7 @@ from edgewise.io.edge_data import edge_data, refuse_other_of_networkx
 from edgewise.io.fields import (
     are_names_above_ids,
     has_decimal_comma,
+    has_row_numbers,
     is_finite,
     is_integer,
     is_missing,
@@ -34,15 +37,19 @@ from edgewise.io.fields import (
     usual_ends,
 )
 from edgewise.io.formats import Plan
-from edgewise.io.lines import LineLayout
+from edgewise.io.lines import UNCLOSED, LineLayout
+from edgewise.io.misread import refuse_fractions, refuse_marks
 from edgewise.io.options import Column, ReadOptions
-from edgewise.io.source import BLANKS, TextFile
+from edgewise.io.source import TextFile
+from edgewise.io.split import data_lines, named_delimiter, open_quote, split_line
 from edgewise.text import listed, shortened, shown
 
 #: Characters that start comments, unless the caller gives others.
 COMMENTS = "#%"
 #: The columns of a line with a weight.
 _WITH_WEIGHT = 3
+#: The column that says whether edges are directed.
+_KIND = "type"
 #: The most columns of a table; a line with more is refused before a list of them is made.
 _MOST_COLUMNS = 10_000
 
@@ -84,10 +91,14 @@ def plan_table(
         ParseError: columns that are not there.
     """
     comments = COMMENTS if options.comments is None else options.comments
-    first = [line for _, line in islice(file.data_lines(comments), LOOKED_AT)]
+    declared = Declared()
+    lines = (line for _, line in data_lines(file, comments, declared.note))
+    first = list(islice(lines, 1))
+    is_own = declared.names is not None  # its braces are names
+    first.extend(islice(lines, LOOKED_AT - 1))
     if delimiter in (None, ","):
         refuse_other_of_networkx(file, first)
-    seen = edge_data(file, first[0] if first else None, comments, options)
+    seen = None if is_own else edge_data(file, first[0] if first else None, comments, options)
     if seen is not None:
         file, options = seen, replace(options, header=False, weighted=seen.weighted, weight_column=None)
     if options.header is None and named_columns(options):
@@ -95,6 +106,8 @@ def plan_table(
     table = _Table(file, delimiter, comments, usual_header if options.header is None else options.header)
     if options.header is None and usual_header is False:
         table.check_has_no_names()
+    if delimiter is None and seen is None and options.names is None and not table.is_told:
+        refuse_marks(file.path, first)
     layout, directed = table.layout(options), options.directed is not False
     if seen is not None and layout.num_columns != _WITH_WEIGHT:
         raise ParseError(
@@ -109,6 +122,8 @@ def plan_table(
         both_directions=not directed,
         directed=directed,
         doubt=table.doubt,
+        kind_doubt=table.kind_doubt(options),
+        are_names_by_looks=layout.names and options.names is None and not table.is_told,
         seen=seen,
         may_begin_with_sizes=options.header is None and table.may_begin_with_sizes,
     )
@@ -129,7 +144,7 @@ class _Table:
         self.doubt: str | None = None
         lines = self._data_lines(file)
         found = list(islice(lines, 2))
-        self._is_told = self._declared is not None
+        self.is_told = self._declared is not None
         if header is None:
             header = self._declared is None and bool(found) and looks_like_header([line for _, line in found])
         self._header: list[str] | None = None
@@ -137,6 +152,8 @@ class _Table:
         if found and header:
             self.skip, self._header = found.pop(0)
             found.extend(islice(lines, 1))
+        elif found and self._delimiter is not None:  # comments before the edges
+            self.skip = found[0][0] - 1
         self._found, self._later = found, [fields for _, fields in islice(lines, LOOKED_AT)]
         if header is not True and len(found) > 1:
             refusal = columns_refusal(found[0][1], found[0][0], found[1][1])
@@ -152,7 +169,7 @@ class _Table:
     def typed(cls, path: Path, names: list[str], numeric: list[bool]) -> Self:
         """A table whose columns have types in the place of first lines."""
         table = cls.__new__(cls)
-        table._path, table._header, table.doubt, table._is_told, table._later = path, names, None, False, []
+        table._path, table._header, table.doubt, table.is_told, table._later = path, names, None, False, []
         table._found = [(1, ["0" if is_numeric else "a" for is_numeric in numeric])]
         return table
 
@@ -163,10 +180,13 @@ class _Table:
             ParseError: a line of more columns than any table has, or with quotes that are not closed.
         """
         self._declared: bool | None = None
+        self._undirected: str | None = None
         begun, declared = False, Declared()
         for number, line in file.data_lines(self._comments, declared.note):
+            if number == 1 and self._delimiter is not None and named_delimiter(line):
+                continue
             if not begun:
-                begun, self._declared = True, declared.names
+                begun, self._declared, self._undirected = True, declared.names, declared.undirected
             fields = list(islice(split_line(line, self._delimiter), _MOST_COLUMNS + 1))
             if len(fields) > _MOST_COLUMNS:
                 raise ParseError(
@@ -176,12 +196,11 @@ class _Table:
             column = open_quote(line, self._delimiter)
             if column:
                 raise ParseError(
-                    f"{self._path}:{number}: got {shortened(line)!r}; the quotes in column {column} are not "
-                    "closed, or are closed before its end"
+                    f"{self._path}:{number}: got {shortened(line)!r}; the quotes in column {column} {UNCLOSED}"
                 )
             yield number, fields
         if not begun:
-            self._declared = declared.names
+            self._declared, self._undirected = declared.names, declared.undirected
 
     def check_has_no_names(self) -> None:
         """Refuse a first line that looks like names of columns above edges, if nothing says that it holds ids."""
@@ -205,8 +224,17 @@ class _Table:
         names = options.names if options.names is not None else self._declared
         if names is None:
             names = not (is_integer(first[source]) and is_integer(first[target]))
+            if names:
+                lines = [first, *self._below()]
+                ends = source, target
+                refuse_fractions(self._path, [line[end] for line in lines for end in ends if end < len(line)])
             if names and options.header is None and self._header is None:
-                self._note(names_doubt(first, self._below(), (source, target)))
+                doubt = names_doubt(first, self._below(), (source, target))
+                self.doubt = (
+                    None if doubt else self.doubt
+                )  # a header comes before what is made of its columns
+                self._note(doubt)
+        self._check_kinds(options)
         return LineLayout(
             source,
             target,
@@ -218,7 +246,30 @@ class _Table:
             ids=allowed_ids(self._path, options, bool(names)),
             whole_weights=weight is None or is_integer(first[weight]),
             hint=rows_hint([first, *self._below()]) if self._delimiter is None else "",
+            careful=self._delimiter is not None and options.comments is None,
         )
+
+    def _check_kinds(self, options: ReadOptions) -> None:
+        """Refuse edges of both kinds, and note undirected ones, in a column "Type" as Gephi has it."""
+        header = self._header or []
+        places = [place for place, name in enumerate(header) if name.lower() == _KIND]
+        lines = [self._first, *self._below()]
+        kinds = {fields[place].lower() for fields in lines for place in places if place < len(fields)}
+        if not kinds or not kinds <= {"directed", "undirected"} or options.directed is not None:
+            return
+        if len(kinds) > 1:
+            raise ParseError(
+                f"{self._path} has directed and undirected edges by its column {shown(header[places[0]])}; "
+                "expected one kind. Give directed=True or False to take all of them so"
+            )
+        if "undirected" in kinds:
+            self._undirected = f"the column {shown(header[places[0]])}"
+
+    def kind_doubt(self, options: ReadOptions) -> str | None:
+        """What to warn of if the file calls its graph undirected, and the caller says nothing."""
+        if self._undirected is None or options.directed is not None:
+            return None
+        return f"{self._path}: {kind_doubt(self._undirected)}"
 
     @property
     def _first(self) -> list[str]:
@@ -237,13 +288,14 @@ class _Table:
         return source, target, self._weight_place(options, first, {source, target})
 
     def _ends_by_name(self) -> tuple[int, int]:
-        """The columns of sources and targets: those with usual names, else the first two."""
+        """The columns of sources and targets: those with usual names, else the first two if the header allows it."""
         header = self._header or []
         ends = usual_ends(header)
-        if ends is None and any(map(is_weight, header[:2])):
+        problem = None if ends else ends_problem(header)
+        if problem:
             raise ParseError(
-                f"{self._path}: the header calls one of the first two columns a weight, and none a source and a "
-                "target; say which columns have ids: columns=(0, 2), counted from 0, or by their names"
+                f"{self._path}: the header is {listed(map(shown, header))}; {problem}. Say which columns have ids: "
+                "columns=(0, 2), counted from 0, or by their names"
             )
         return ends or (0, 1)
 
@@ -259,13 +311,14 @@ class _Table:
                 )
             return place
         others = [place for place in range(len(first)) if place not in ends]
+        if self._header is not None:
+            others = [place for place in others if not has_row_numbers(self._header[place])] or others
         named = [place for place in others if self._header and is_weight(self._header[place])]
         if named:
-            return named[0]
-        if options.weighted and others:
-            return others[0]
+            assert self._header is not None
+            return self._place(self._header[named[0]], first)
         if options.weighted:
-            raise ParseError(f"{self._path} has {len(first)} columns; weighted=True needs a third")
+            return self._demanded(others)
         if len(others) == 1:
             return self._remaining(others[0])
         if others and (self._header is None or any(is_number(first[place]) for place in others)):
@@ -273,20 +326,35 @@ class _Table:
             self._note(left_out_doubt(columns, len(first)))
         return None
 
+    def _demanded(self, others: list[int]) -> int:
+        """The column of weights that the caller demands without saying which: the first of those that may have some."""
+        header = self._header
+        if not others:
+            raise ParseError(f"{self._path} has {len(self._first)} columns; weighted=True needs a third")
+        if header is None:
+            return others[0]
+        likely = [place for place in others if not is_no_weight(header[place])]
+        if not likely:
+            raise ParseError(
+                f"{self._path}: of the columns {listed(map(shown, header))}, none beside the ids is called like "
+                "weights; weight_column= takes one by its name, or by its number from 0"
+            )
+        return next((place for place in likely if is_usual_weight(header[place])), likely[0])
+
     def _below(self) -> list[list[str]]:
         """Some lines below the first one of data."""
         return [*(fields for _, fields in self._found[1:]), *self._later]
 
     def _note(self, doubt: str | None) -> None:
         """Keep a doubt; edgewise's own files leave none."""
-        if doubt is not None and self.doubt is None and not self._is_told:
+        if doubt is not None and self.doubt is None and not self.is_told:
             self.doubt = f"{self._path}: {doubt}"
 
     @property
     def may_begin_with_sizes(self) -> bool:
         """Whether the first line, which has columns like the others, may have the numbers of vertices and edges."""
         return (
-            not self._is_told
+            not self.is_told
             and self._header is None
             and bool(self._found)
             and is_line_of_sizes(self._found[0][1])
@@ -306,17 +374,18 @@ class _Table:
                 )
             return None
         if not self._has_numbers(place):
-            if name is None and first:
-                self._note(left_out_doubt([f"{place}, such as {shown(first)},"], len(self._found[0][1])))
+            if first and (name is None or is_usual_weight(name) or first[0].isdigit()):
+                column = place if name is None else shown(name)
+                self._note(left_out_doubt([f"{column}, such as {shown(first)},"], len(self._found[0][1])))
             return None
         values = [first, *(fields[place] for fields in self._below() if place < len(fields))]
         if name is None and look_like_times(values):
             self._note(times_doubt(place, first))
         if name is not None and not is_usual_weight(name):
             self.doubt = (
-                f"{self._path} has no column of a usual name such as 'weight'; the numbers in the remaining one of "
-                f"its three columns, {shown(name)}, became the weights. If they are none, give weighted=False; "
-                "weight_column= names another column"
+                f"{self._path} has no column of a usual name such as 'weight'; the numbers in the remaining "
+                f"column, {shown(name)}, became the weights. If they are none, give weighted=False; weight_column= "
+                "names another column"
             )
         return place
 
@@ -347,11 +416,17 @@ class _Table:
             if self._header is None or column not in self._header:
                 names = "no header" if self._header is None else f"the columns {listed(self._header)}"
                 raise ParseError(f"{self._path} has {names}; there is no column {shown(column)}")
+            if self._header.count(column) > 1:
+                raise ParseError(
+                    f"{self._path}: the header has several columns {shown(column)}; expected one. Give its number, "
+                    "counted from 0"
+                )
             return self._header.index(column)
         if not 0 <= column < len(first):
             raise ParseError(
                 f"{self._path} has {len(first)} columns on the first line of data; expected one with number "
                 f"{shown(column)}, counted from 0. If columns are separated by something else, give delimiter="
+                f"{lone_hint(first)}"
             )
         return column
 
@@ -369,40 +444,3 @@ def allowed_ids(path: Path, options: ReadOptions, names: bool) -> tuple[int, int
         raise GraphError(f"{path}: num_vertices is given and the ids are names; leave num_vertices out")
     base = int(options.index_base or 0)
     return base, base + int(options.num_vertices) - 1
-
-
-def is_data(line: str, comments: str) -> bool:
-    """Whether a line is neither blank nor a comment."""
-    text = line.lstrip(BLANKS)
-    return bool(text) and text[0] not in comments
-
-
-def split_line(line: str, delimiter: str | None) -> Iterator[str]:
-    """The fields of one line that is not blank, as the compiled scan sees them."""
-    return (text for text, _ in _fields(line, delimiter))
-
-
-def open_quote(line: str, delimiter: str | None) -> int:
-    """The number, from 1, of the first field of a line whose quotes are not closed at its end; 0 if there is none."""
-    fields = enumerate(_fields(line, delimiter), start=1)
-    return next((number for number, (_, is_closed) in fields if not is_closed), 0)
-
-
-def _fields(line: str, delimiter: str | None) -> Iterator[tuple[str, bool]]:
-    """The fields of a line, and whether quotes that open one are closed at its end."""
-    if delimiter is None:
-        yield from ((match[0], True) for match in re.finditer(f"[^{BLANKS}]+", line))
-        return
-    mark, blanks = re.escape(delimiter), BLANKS.replace(delimiter, "")
-    field = re.compile(rf'[{blanks}]*(?:"((?:[^"]++|"")*+)"([^{mark}]*)|([^{mark}]*))({mark})?')
-    place = 0
-    text = line if delimiter == "\t" else line.lstrip(BLANKS)
-    while match := field.match(text, place):
-        quoted, behind, plain, more = match.groups()
-        if quoted is None:
-            yield plain.strip(BLANKS), not plain.startswith('"')
-        else:
-            yield quoted.replace('""', '"'), not behind.strip(BLANKS)
-        if not more:
-            break
-        place = match.end()

@@ -16,7 +16,7 @@ from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import Sizes, plan_sized, sizes_of
 from edgewise.io.source import BLANKS, TextFile
-from edgewise.io.table import is_data, split_line
+from edgewise.io.split import is_data, split_line
 from edgewise.text import listed, shortened, shown
 
 _COMMENTS = "~"

@@ -19,14 +19,15 @@ NUM_STATE = 10
 
 #: Reasons to stop the scan.
 DONE, NOT_AN_INTEGER, LONG_INTEGER, OUT_OF_RANGE, WRONG_COLUMNS, NOT_A_NUMBER = range(6)
-NOT_FINITE, FRACTION, LONG_WEIGHT, OPEN_QUOTE, NO_NAME, FULL, WRONG_MARK = range(6, 13)
+NOT_FINITE, FRACTION, LONG_WEIGHT, OPEN_QUOTE, NO_NAME, FULL, WRONG_MARK, MARKED_DATA = range(6, 14)
 
 #: How weights are read.
 NO_WEIGHTS, INTEGERS, FLOATS = range(3)
 
 #: Words of the layout. PLAIN: ids are first, a weight is behind them, and no digit has another meaning. MARK is a byte
-#: that each line has alone in its first column, or none.
-DELIMITER, SOURCE, TARGET, WEIGHT, COLUMNS, LOWEST, HIGHEST, ONLY_DIGITS, PLAIN, MARK = range(10)
+#: that each line has alone in its first column, or none. CAREFUL: comments that have as many columns as edges stop the
+#: scan.
+DELIMITER, SOURCE, TARGET, WEIGHT, COLUMNS, LOWEST, HIGHEST, ONLY_DIGITS, PLAIN, MARK, CAREFUL = range(11)
 WHITESPACE, NO_MARK = -1, -1
 
 _NEWLINE, _RETURN, _SPACE, _TAB, _QUOTE = 10, 13, 32, 9, 34
@@ -373,6 +374,13 @@ def scan(
                 state[SLOW] = slow_before
                 return reason
             state[EDGES] += 1
+        elif p < end and layout[CAREFUL]:
+            column = 0
+            while p <= end:
+                _, _, p, _ = field_at(text, p, end, delimiter)
+                column += 1
+            if column == layout[COLUMNS]:
+                return MARKED_DATA
         state[LINE] += 1
         state[POSITION] = np.int64(end) + 1
     return DONE

@@ -115,7 +115,7 @@ def write(
     check_flags(ParameterError, "write: ", quote_formulas=quote_formulas, in_edges=in_edges)
     path = Path(os.fsdecode(path))
     check_graph_writable(path)
-    own = path.suffix == SUFFIX
+    own = path.suffix.lower() == SUFFIX
     useless = {
         "in_edges": in_edges and not own,
         "quote_formulas": quote_formulas and _suffix(path) not in _WRITERS,
@@ -167,7 +167,7 @@ def writing(graph: Graph, path: Path, in_edges: bool) -> int:
     known = _graph_format(path)
     if known is not None:
         return known.writing(graph)
-    if path.suffix == SUFFIX:
+    if path.suffix.lower() == SUFFIX:
         made = graph.making(Made.IN_EDGES) if in_edges and graph.directed else graph.making()
         return in_turn(made, held(reading.most)).most
     writer = _WRITERS[_suffix(path)]
@@ -176,7 +176,7 @@ def writing(graph: Graph, path: Path, in_edges: bool) -> int:
 
 def check_graph_writable(path: Path) -> None:
     """Refuse, before any work, a path that a graph cannot be written to. Raises OutputError."""
-    if path.suffix != SUFFIX and _suffix(path) not in _WRITERS and _graph_format(path) is None:
+    if path.suffix.lower() != SUFFIX and _suffix(path) not in _WRITERS and _graph_format(path) is None:
         from edgewise.io.graph_formats import suffixes
 
         packed, others = suffixes(packed=True), suffixes(packed=False)
@@ -210,7 +210,7 @@ def _write_text(graph: Graph, path: Path, quote_formulas: bool, progress: Callab
 def _write_graph(graph: Graph, path: Path, known: GraphFormat, progress: Callable[[int], None]) -> None:
     """Write a file that is not one of lines of edges."""
     with _explained(path), replacing(path) as aside, open_bytes(aside, path.suffix) as file:
-        known.write(graph, file, _suffix(path).lower(), progress)
+        known.write(graph, file, _suffix(path), progress)
         graph.check_unchanged()
 
 
@@ -233,5 +233,5 @@ def _of_arcs(progress: Callable[[int], None], graph: Graph) -> Callable[[int], N
 
 
 def _suffix(path: Path) -> str:
-    """That of the format, without the suffix of a compression."""
-    return (path.with_suffix("") if path.suffix in COMPRESSIONS else path).suffix
+    """That of the format, in lower case, without the suffix of a compression."""
+    return (path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path).suffix.lower()

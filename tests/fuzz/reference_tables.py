@@ -20,6 +20,7 @@ from reference import (
 )
 
 _SOURCES, _TARGETS = {"source", "src", "from", "u", "node1"}, {"target", "dst", "to", "v", "node2"}
+_ENDS = _SOURCES | _TARGETS | {"origin", "destination", "caller", "callee", "sender", "receiver"}
 _WEIGHTS = {"weight", "weights", "w", "cost", "length", "distance", "dist", "capacity", "value"}
 
 
@@ -59,11 +60,16 @@ def read_table(
     lines = lines_of(data)
     kept = [place for place, line in enumerate(lines) if is_data(line, "#%")]
     declared = declared_names(lines[: kept[0]] if kept else lines)
+    begin = kept[0] if kept else len(lines)
     titles = fields_of(lines[kept.pop(0)], delimiter) if header and kept else None
     body = lines if titles is None else lines[(kept or [len(lines)])[0] :]
     rows = [fields_of(lines[place], delimiter) for place in kept]
     refuse_unless(rows or num_vertices is not None)
     refuse_unless(all(len(row) == len(rows[0]) for row in rows))
+    if delimiter is not None:  # comments that have as many columns
+        width = len(rows[0]) if rows else 2
+        marked = [line for line in lines[begin:] if line.strip(BLANKS) and not is_data(line, "#%")]
+        refuse_unless(all(_width(line, delimiter) != width for line in marked))
     if rows:
         refuse_unless(len(rows[0]) >= 2 and (titles is None or len(titles) == len(rows[0])))
     if titles is None and delimiter is None and declared is None:
@@ -72,9 +78,12 @@ def read_table(
     place = _place_of_weights(rows[:2], titles, {source, target}, weighted)
     if names is None:
         names = declared
-    if names is None:
-        names = bool(rows) and not (is_integer(rows[0][source]) and is_integer(rows[0][target]))
     pairs = [(row[source], row[target]) for row in rows]
+    if names is None:
+        if delimiter is None:
+            refuse_unless(not _are_marked([lines[place] for place in kept[:20]]))
+        names = bool(rows) and not (is_integer(rows[0][source]) and is_integer(rows[0][target]))
+        refuse_unless(not (names and _have_fractions([end for pair in pairs[:22] for end in pair])))
     ends = _ids(pairs, names, num_vertices, index_base, are_encoded(body))
     weights = None if place is None else weights_of([row[place] for row in rows])
     vertices = None if num_vertices is None else range(index_base, index_base + num_vertices)
@@ -127,6 +136,8 @@ def _ends(titles: list[str] | None) -> tuple[int, int]:
     ends = _usual_ends(titles or [])
     if ends is None and titles is not None:
         refuse_unless(all(title.lower() != "weight" for title in titles[:2]))
+        refuse_unless(_usual_ends(titles[:2]) or not _ENDS & {title.lower() for title in titles})
+        refuse_unless(not {"", "unnamed: 0"} & {title.lower() for title in titles[:2]})
     return ends or (0, 1)
 
 
@@ -137,6 +148,32 @@ def _are_titles(rows: list[list[str]]) -> bool:
         return False
     others = [title for place, title in enumerate(rows[0]) if place not in ends]
     return all(title.lower() in _WEIGHTS or _is_no_weight(title) for title in others)
+
+
+def _width(line: str, delimiter: str) -> int:
+    """The number of columns of a line that need not be right."""
+    try:
+        return len(fields_of(line, delimiter))
+    except Refused:
+        return 0
+
+
+def _are_marked(lines: list[str]) -> bool:
+    """Whether lines have marks that blanks do not part."""
+    words = [words_of(line) for line in lines]
+    return (
+        all(line.strip(BLANKS)[0] + line.strip(BLANKS)[-1] == "()" for line in lines)
+        or any(all(each[0].endswith(mark) for each in words) for mark in ",;:")
+        or all(each[1] in ("->", "-->", "--", "<->", "=>") for each in words)
+    ) and bool(lines)
+
+
+def _have_fractions(ends: list[str]) -> bool:
+    """Whether ids are all numbers or missing, and some no integers."""
+    finite = [end for end in ends if (value := value_of(end)) is not None and math.isfinite(value)]
+    others = [end for end in ends if value_of(end) is None]
+    missing = ("", "na", "n/a", "<na>", "#n/a", "null", "none", "?", "-")
+    return not all(map(is_integer, finite)) and all(end.lower() in missing for end in others)
 
 
 def _is_no_weight(title: str) -> bool:
@@ -157,8 +194,9 @@ def _place_of_weights(
         if titles and titles[place].lower() == "weight":
             return place
     if weighted:
-        refuse_unless(others)
-        return others[0]
+        likely = [place for place in others if not titles or not _is_no_weight(titles[place])]
+        refuse_unless(likely)
+        return next((place for place in likely if titles and titles[place].lower() in _WEIGHTS), likely[0])
     if len(others) != 1:
         return None
     place = others[0]

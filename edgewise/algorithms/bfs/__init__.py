@@ -43,7 +43,7 @@ from edgewise.algorithms.common.sources import as_sources
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.explain import is_asked
-from edgewise.graph import Arrays, Graph, VertexId, check_graph, least_pages
+from edgewise.graph import Arrays, Graph, VertexIds, check_graph, least_pages
 from edgewise.kernels.door import cuda_problem
 from edgewise.memory import as_bytes, in_turn
 from edgewise.path_result import PathResult
@@ -116,7 +116,7 @@ class BFSResult(PathResult):
 @names_elsewhere(depth_limit="max_depth", cutoff="max_depth", sources="source, which takes several, too")
 def bfs(
     graph: Graph,
-    source: VertexId,
+    source: VertexIds,
     *,
     max_depth: int | None = None,
     device: str = "auto",

@@ -11,7 +11,8 @@ _Result = TypeVar("_Result")
 
 
 def names_elsewhere(**instead: str) -> Callable[[Callable[_Given, _Result]], Callable[_Given, _Result]]:
-    """A decorator of algorithms, which refuses arguments of NetworkX that have another name here.
+    """A decorator of algorithms, which refuses arguments of NetworkX that have another name here. The function keeps
+    these names in its attribute `names_elsewhere`.
 
     Args:
         instead: for each such name, what to give instead.
@@ -29,6 +30,7 @@ def names_elsewhere(**instead: str) -> Callable[[Callable[_Given, _Result]], Cal
                 )
             return function(*args, **options)
 
+        vars(called)["names_elsewhere"] = instead
         return called
 
     return decorated

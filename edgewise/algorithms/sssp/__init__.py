@@ -51,7 +51,7 @@ from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.algorithms.sssp.weights import LEAST_DELTA, is_signed
 from edgewise.errors import MemoryLimitError, ScheduleError
 from edgewise.execution import Execution, Progress
-from edgewise.graph import Arrays, Graph, VertexId, check_graph
+from edgewise.graph import Arrays, Graph, VertexId, VertexIds, check_graph
 from edgewise.kernels.costs import levels
 from edgewise.layout.layers import ring_arcs, stage_arcs
 from edgewise.memory import in_turn
@@ -147,7 +147,7 @@ class SSSPResult(PathResult):
 )
 def sssp(
     graph: Graph,
-    source: VertexId,
+    source: VertexIds,
     *,
     target: VertexId = None,
     max_distance: float | None = None,
