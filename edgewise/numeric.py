@@ -3,6 +3,7 @@
 Truth values do not, nor do spans of time, which NumPy has among its integers.
 """
 
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -24,3 +25,21 @@ def is_integer_type(kind: type) -> bool:
 def is_number(value: Any) -> bool:
     """Whether a value is a real number."""
     return isinstance(value, Real) and not isinstance(value, _NO_NUMBERS)
+
+
+def is_exact(integer: Any) -> bool:
+    """Whether float64 holds an integer exactly."""
+    try:
+        return int(float(integer)) == int(integer)
+    except OverflowError:
+        return False
+
+
+def first_inexact(columns: Iterable[np.ndarray]) -> int | None:
+    """The first number in columns of int64 that float64 does not hold exactly, or None."""
+    for integers in columns:
+        with np.errstate(invalid="ignore"):
+            wrong = integers.astype(np.float64).astype(np.int64) != integers
+        if wrong.any():
+            return int(integers[np.argmax(wrong)])
+    return None

@@ -430,3 +430,13 @@ def test_sizes_take_what_there_is():
     assert Sizes(9, 9, 2**20).shift_for(2**20) == 10
     assert Sizes(9, 9, 5).shift_for(2**20) == 2
     assert Sizes(9, 9, 2**20).shift_for(0) == 0
+
+
+def test_integers_that_become_floats_are_not_rounded(tmp_path):
+    for large in (2**53, 2**53 + 1):
+        pieces = [([0], [1], np.array([large])), ([1], [2], np.array([0.5]))]
+        if large == 2**53:
+            assert ew.build(tmp_path / "g.edgewise", pieces).weights.tolist() == [large, 0.5]
+        else:
+            with pytest.raises(GraphError, match=f"the weight {large} is an integer, others are floats"):
+                ew.build(tmp_path / "h.edgewise", pieces)

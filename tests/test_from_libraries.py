@@ -1,6 +1,7 @@
 """Graphs from NetworkX and igraph, and back."""
 
 import sys
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from networkx.utils import graphs_equal
 
 import edgewise as ew
-from edgewise.errors import GraphError, MissingDependencyError
+from edgewise.errors import GraphError, GraphWarning, MissingDependencyError
 
 igraph = pytest.importorskip("igraph")
 
@@ -242,3 +243,24 @@ def test_libraries_that_are_missing_are_named(monkeypatch):
         for make in made:
             with pytest.raises(MissingDependencyError, match=f"pip install {package}"):
                 make()
+
+
+def test_numbers_under_a_usual_name_of_weights_are_told():
+    graph = nx.DiGraph([(0, 1, {"length": 2}), (1, 2, {"length": 1.5, "cost": 1})])
+    with pytest.warns(GraphWarning, match=r"the numbers in 'length' were left out\. weight='length' takes"):
+        assert not ew.Graph.from_networkx(graph).weighted
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ew.Graph.from_networkx(graph, "length").weights.tolist() == [2, 1.5]
+        ew.Graph.from_networkx(graph, None)
+
+
+@pytest.mark.parametrize("large", [2**53 + 1, np.int64(2**53 + 1), np.uint64(2**63 + 1)])
+def test_integers_beside_floats_are_not_rounded(large):
+    graph = nx.Graph([(0, 1, {"weight": large}), (1, 2, {"weight": 1.5})])
+    with pytest.raises(GraphError, match=f"has floats, and the integer {large}, which float64 does not hold"):
+        ew.Graph.from_networkx(graph)
+    for how in ({"weight": [1.5, large]}, {"edge_attributes": {"x": (1.5, large)}}):
+        with pytest.raises(GraphError, match=rf"\[1\] is {large}, an integer among floats"):
+            ew.Graph.from_edges([0, 1], [1, 2], **how)
+    assert ew.Graph.from_edges([0, 1], [1, 2], [2**54, 1.5]).weights.tolist() == [2.0**54, 1.5]

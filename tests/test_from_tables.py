@@ -2,6 +2,7 @@
 
 import datetime
 import sys
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -10,7 +11,7 @@ import polars
 import pytest
 
 import edgewise as ew
-from edgewise.errors import GraphError, MissingDependencyError
+from edgewise.errors import GraphError, GraphWarning, MissingDependencyError
 from examples.fastest_below_toll import FastestBelowToll
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -203,6 +204,7 @@ def test_numbers_are_passed_on_without_a_copy(monkeypatch):
 
     def from_edges(source, target, weight, **how):
         given.update(source=source, target=target, weight=weight)
+        return ew.Graph.from_csr([0], [])
 
     monkeypatch.setattr(ew.Graph, "from_edges", from_edges)
     arrays = {"source": np.arange(5), "target": np.arange(5)[::-1].copy(), "weight": np.ones(5)}
@@ -300,6 +302,7 @@ def test_packages_that_are_missing_are_named(monkeypatch):
         graph.to_frame()
 
 
+@pytest.mark.filterwarnings("ignore:.*in both directions")
 @pytest.mark.parametrize("directed", [True, False])
 def test_fastest_ways_below_a_toll_are_those_of_networkx(directed):
     """The example with two edge attributes, on a table of roads with parallel ones."""
@@ -347,3 +350,76 @@ def test_times_with_a_zone_are_refused_where_they_would_lose_it():
         ):
             make(table(columns))
     assert noon in ew.Graph.from_pandas(pandas.DataFrame(columns))
+
+
+MAKERS = {
+    "pandas": (pandas.DataFrame, ew.Graph.from_pandas),
+    "polars": (polars.DataFrame, ew.Graph.from_polars),
+    "arrow": (pyarrow.table, ew.Graph.from_arrow),
+}
+
+
+@pytest.mark.parametrize("library", MAKERS)
+def test_edges_listed_in_both_directions_are_told(library):
+    make, read = MAKERS[library]
+    table = make({"source": ["a", "b", "c", "c"], "target": ["b", "a", "a", "a"]})
+    with pytest.warns(
+        GraphWarning, match=r"table lists 1 edges in both directions.*parallel_edges=\"first\""
+    ):
+        graph = read(table, directed=False, vertices=list("dcba"))
+    assert graph.num_edges == 4
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(table, directed=False, parallel_edges="first").num_edges == 2
+        read(table)
+        read(make({"source": [3, 3, 7], "target": [7, 7, 7]}), directed=False)
+
+
+@pytest.mark.parametrize("library", MAKERS)
+def test_numbers_under_a_usual_name_of_weights_are_told(library):
+    make, read = MAKERS[library]
+    table = make({"source": [0, 1], "target": [1, 2], "cost": [2, 3], "length": ["x", "y"], "year": [1, 2]})
+    with pytest.warns(GraphWarning, match=r"numbers in 'cost' were left out\. weight='cost' takes them"):
+        assert not read(table).weighted
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read(table, weight="cost").weights.tolist() == [2, 3]
+        read(table, weight=None)
+        read(table, edge_attributes=["cost"])
+    with pytest.raises(
+        TypeError, match=rf"^from_{library}\(\) got an unexpected keyword argument 'weighted'; weight=N"
+    ):
+        read(table, weight=None, weighted=False)
+
+
+def test_times_and_integers_that_numpy_does_not_hold_are_refused():
+    times = polars.Series([1000, 1001], dtype=polars.Int64).cast(polars.Time)
+    wide = polars.Series([1, 2], dtype=polars.Int128)
+    arrow = pyarrow.array([1000, 1001], pyarrow.time64("ns"))
+    for column, problem in (
+        (times, "row 1 has the time"),
+        (wide, "NumPy has no Int128"),
+        (arrow, "nanoseconds"),
+    ):
+        with pytest.raises(GraphError, match=problem):
+            ew.Graph.from_edges(column, column)
+        read, table = (
+            (ew.Graph.from_arrow, pyarrow.table)
+            if column is arrow
+            else (ew.Graph.from_polars, polars.DataFrame)
+        )
+        with pytest.raises(GraphError, match=f"the column 'source': .*{problem}"):
+            read(table({"source": column, "target": column}))
+    exact = times[:1]
+    assert ew.Graph.from_edges(exact, exact).vertices.tolist() == [datetime.time(0, 0, 0, 1)]
+
+
+def test_columns_of_no_numbers_say_what_converts_them():
+    ends = {"source": [0], "target": [1]}
+    for values, advice in (([3], "such as 3 in row 0.*pandas.to_numeric"), (["x"], "to_numeric")):
+        with pytest.raises(GraphError, match=advice):
+            ew.Graph.from_pandas(pandas.DataFrame(ends | {"weight": pandas.Series(values, dtype=object)}))
+    with pytest.raises(GraphError, match=r"spans of time by \.dt\.total_seconds\(\)"):
+        ew.Graph.from_pandas(pandas.DataFrame(ends | {"weight": pandas.to_timedelta([3])}))
+    with pytest.raises(GraphError, match="the table has no columns"):
+        ew.Graph.from_pandas(pandas.DataFrame())

@@ -12,6 +12,8 @@ from edgewise.errors import (
 )
 from edgewise.io import read, source
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*which became numbers")
+
 # ---------------------------------------------------------------- edge lists
 
 

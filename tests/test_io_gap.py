@@ -14,6 +14,8 @@ from edgewise.errors import GraphWarning, MemoryLimitError, OutputError, ParseEr
 from edgewise.graph import Graph
 from edgewise.io import read, write
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*which became numbers")
+
 
 def rows_of(content: bytes, at: int, n: int, m: int, weighted: bool) -> tuple[list[tuple], int]:
     """Rows in a file as (row, neighbour) or (row, neighbour, weight), and where they end."""

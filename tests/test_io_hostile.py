@@ -242,3 +242,43 @@ def test_strings_that_are_no_text(tmp_path: Path) -> None:
 
 def test_only_blanks_end_names_of_adjacency_lists(file: Any) -> None:
     assert read(file("7 100\u00a0000\n", "a.adjlist")).vertices.tolist() == ["7", "100\u00a0000"]
+
+
+@pytest.mark.parametrize("mark", [b"", b"# ", b" \t% "])
+def test_lines_before_the_first_edge_are_counted(tmp_path: Path, mark: bytes) -> None:
+    """Across blocks of the file, and as those who declare ids or sizes see them."""
+    before = (mark + b"\n") * 70_000
+    (tmp_path / "a.txt").write_bytes(before + b"# Ids: names \r\n" + before + b"1 2\n1\n")
+    with pytest.raises(ParseError, match=r"a\.txt:140003: got '1'"):
+        read(tmp_path / "a.txt")
+    (tmp_path / "a.txt").write_bytes(before + b"# Ids: names \r\n" + before + b"1 2\n")
+    assert read(tmp_path / "a.txt").vertices.tolist() == ["1", "2"]
+    (tmp_path / "a.csv").write_bytes(before + b"source,target\n" + before + b"a,b\n")
+    assert read(tmp_path / "a.csv").vertices.tolist() == ["a", "b"]
+    (tmp_path / "a.mtx").write_bytes(
+        b"%%MatrixMarket matrix coordinate pattern general\n" + b"% \n\n" * 70_000 + b"2 2 x\n"
+    )
+    with pytest.raises(ParseError, match=r"a\.mtx:140002: got '2 2 x'"):
+        read(tmp_path / "a.mtx")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.graph"])
+def test_lines_of_edges_are_short(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(b"1 " * 2**23 + b"1 " * 2**20, 1))
+    with pytest.raises(
+        ParseError, match=r"has a line of more than 16,777,216 bytes; expected an edge in each line"
+    ):
+        read(tmp_path / f"{name}.gz")
+
+
+def test_tags_of_xml_are_short(tmp_path: Path) -> None:
+    path = tmp_path / "a.graphml"
+    node = '<graphml>{}<graph edgedefault="directed"><node id="{}">{}</node></graph></graphml>'
+    path.write_text(node.format("", "a" * 2**21, ""))
+    with pytest.raises(
+        ParseError, match=r"a\.graphml:1: got a tag or a comment of more than 1,048,576 bytes; expect"
+    ):
+        read(path)
+    many = "<!--" + "x" * 10_000 + "-->"
+    path.write_text(node.format(many * 120, "a", "<data>" + "x" * 2**21 + "</data>"))
+    assert read(path).vertices.tolist() == ["a"]

@@ -16,6 +16,8 @@ from edgewise.errors import EdgewiseError, GraphError, GraphWarning, MemoryLimit
 from edgewise.graph import Graph
 from edgewise.io import read, write
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*which became numbers")
+
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Any:

@@ -1,6 +1,7 @@
 """Parquet: tables of edges as polars and pandas write them, with ids and weights of every kind."""
 
 import sys
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -266,3 +267,38 @@ def test_graphs_that_cannot_be_written(tmp_path: Path, graph: Graph, expected: s
     with pytest.raises(OutputError, match=expected):
         write(graph, tmp_path / "a.parquet")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("rows", [4, 8])
+def test_names_beyond_their_dictionary_are_refused(tmp_path, rows):
+    """Bits of the header of a page say how many values its dictionary has; pyarrow takes indices as they come."""
+    path, letters = tmp_path / "w.parquet", "abcdefghi"
+    table = pa.table({"source": list(letters[:-1]), "target": list(letters[1:])})
+    plain = {"compression": "none", "write_statistics": False, "store_schema": False}
+    parquet.write_table(table, path, row_group_size=rows, **plain)
+    whole, edges = path.read_bytes(), list(pairwise(letters))
+    refused = 0
+    for place, bit in product(range(8, 20), range(8)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << bit
+        path.write_bytes(damaged)
+        try:
+            assert list(ew.read(path).edges()) == edges
+        except ParseError:
+            refused += 1
+    assert refused > 20
+
+
+def test_a_dictionary_with_a_value_twice_is_refused(tmp_path):
+    path = tmp_path / "w.parquet"
+    parquet.write_table(
+        pa.table({"source": list("abcd"), "target": list("efgh")}),
+        path,
+        compression="none",
+        write_statistics=False,
+    )
+    whole = path.read_bytes()
+    at = whole.index(b"\1\0\0\0a") + 4
+    path.write_bytes(whole[:at] + b"c" + whole[at + 1 :])
+    with pytest.raises(ParseError, match="is damaged: a dictionary of 3 values has none at place 3"):
+        ew.read(path)

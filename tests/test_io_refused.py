@@ -199,9 +199,14 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"
 @pytest.mark.filterwarnings("ignore:.*look like times")
 def test_numbers_against_python(file: Any, edges: list, blank: str, end: str, block: int) -> None:
     text = "".join(f"{u}{blank}{v}{blank}{w}{end}" for u, v, w in edges)
+    path, integers = file(text), [w for *_, w in edges if w.lstrip("-").isdigit()]
+    whole = len(integers) == len(edges)
     with mock.patch.object(source, "_BLOCK", block):
-        graph = read(file(text))
-    whole = all(w.lstrip("-").isdigit() for *_, w in edges)
+        if not whole and any(int(w) != float(w) for w in integers):
+            with pytest.raises(ParseError, match=r"floats do not hold .* exactly"):
+                read(path)
+            return
+        graph = read(path)
     number = int if whole else float
     expected = sorted(((u, v, number(w)) for u, v, w in edges), key=lambda edge: edge[0])
     assert edges_of(graph) == expected
@@ -277,3 +282,24 @@ def test_paths_that_are_none(path: str) -> None:
         read(path)
     with pytest.raises(OutputError, match=r"cannot write|there is no"):
         write(generate.path(3), f"{path}.txt")
+
+
+@pytest.mark.parametrize("before", ["", "5 6 1\n" * 300_000])
+@pytest.mark.parametrize("between", ["", "5 6 1\n" * 300_000])
+def test_integers_that_become_floats_are_not_rounded(file: Any, before: str, between: str) -> None:
+    """Across blocks that are scanned ahead, too."""
+    large, line = 2**53 + 1, 2 + (before + between).count("\n")
+    text = f"{before}1 2 {large}\n{between}2 3 1.5\n"
+    with pytest.raises(
+        ParseError, match=rf":{line}: got '2 3 1.5'.*floats do not hold {large}, one before it, exactly"
+    ):
+        read(file(text))
+    assert read(file(text.replace(str(large), str(large - 1)))).weights.max() == large - 1
+
+
+def test_integers_beyond_floats_in_a_column_of_these(file: Any) -> None:
+    for value in ("9007199254740993", "-0009007199254740993"):
+        with pytest.raises(ParseError, match=rf":2: got '{value}'; floats do not hold this integer exactly"):
+            read(file(f"1 2 1.5\n2 3 {value}\n"))
+    for value in ("9007199254740993.0", "9007199254740992", "1e20"):
+        assert read(file(f"1 2 1.5\n2 3 {value}\n")).weights.tolist() == [1.5, float(value)]

@@ -170,3 +170,29 @@ def test_without_a_module_for_zstd_a_message_says_how_to_get_one(
         with pytest.raises(MissingDependencyError, match=r"pip install 'edgewise\[zstd\]'"):
             work()
     assert path.read_bytes() == ZSTD.compress(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "kind"),
+    [
+        ("npz", "a zip archive.*npz has to be a file"),
+        ("parquet", "a table of Parquet.*copy it to a file first"),
+        ("edgewise", "a graph of edgewise.*copy it to a file first"),
+    ],
+)
+def test_binary_graphs_are_read_from_files_only(tmp_path: Path, stdin: Any, suffix: str, kind: str) -> None:
+    ew.write(ew.Graph.from_edges([0], [1]), tmp_path / f"a.{suffix}")
+    content = (tmp_path / f"a.{suffix}").read_bytes()
+    (tmp_path / f"{suffix}.gz").write_bytes(gzip.compress(content))
+    stdin(content)
+    for path in ("-", tmp_path / f"{suffix}.gz"):
+        with pytest.raises(ParseError, match=f"holds {kind}"):
+            ew.read(path)
+
+
+def test_own_format_from_standard_input(stdin: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ew.write(ew.Graph.from_edges([0], [1]), "a.edgewise")
+    os.rename("a.edgewise", "-")
+    with pytest.raises(ParseError, match=r"<stdin> is a pipe; expected a file of edgewise's own"):
+        ew.read("-", format="edgewise")

@@ -20,6 +20,8 @@ from edgewise.graph import Graph
 from edgewise.graph.ids import Ids
 from edgewise.io import read, write
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*which became numbers")
+
 # ---------------------------------------------------------------- writing
 
 

@@ -13,8 +13,10 @@ from io_cases import edges_of
 
 import edgewise as ew
 from edgewise import generate
-from edgewise.errors import OutputError
+from edgewise.errors import GraphWarning, OutputError
 from edgewise.whole import open_text
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*which became numbers")
 
 #: For each suffix: whether ids are replaced by numbers and from which on; whether vertices without edges are kept;
 #: whether edges may be without weights, and with; whether the text says that a graph is undirected.
@@ -230,3 +232,21 @@ def test_other_suffixes_are_refused_with_those_that_are_written(tmp_path: Path) 
         ew.write(generate.path(3), tmp_path / "graph.xyz")
     ew.write(generate.path(3), tmp_path / "graph.txt.gz")
     assert gzip.decompress((tmp_path / "graph.txt.gz").read_bytes()).startswith(b"# Directed graph\n")
+
+
+@pytest.mark.parametrize("name", ["a.mtx", "a.gr", "a.npz", "a.sg", "a.graph-txt"])
+def test_ids_that_become_numbers_are_told(tmp_path, name):
+    for ids in (["a", "b", "c"], [2, 5, 9]):
+        graph = ew.Graph.from_edges(ids[:2], ids[1:], edge_attributes={"toll": [1, 2]})
+        with pytest.warns(
+            GraphWarning, match=r"without the edge attributes toll, and without the ids \(.*became numb"
+        ):
+            ew.write(graph, tmp_path / name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ew.write(ew.Graph.from_edges([0, 1], [1, 2]), tmp_path / name)
+        ew.write(ew.Graph.from_edges(["a"], ["b"]), tmp_path / "a.txt")
+    if name in ("a.mtx", "a.gr"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ew.write(ew.Graph.from_edges([1, 2], [2, 3]), tmp_path / name)

@@ -12,6 +12,7 @@ import numpy as np
 
 from edgewise.building.scratch import Scratch
 from edgewise.building.sizes import Sizes
+from edgewise.building.spool import unrounded
 from edgewise.graph.buckets import Cut, Dealt, cut_by, deal
 
 
@@ -128,7 +129,7 @@ class Spill:
     def _read(
         self, batch: _Batch, begin: int, rows: np.ndarray, targets: np.ndarray, weights: np.ndarray | None
     ) -> None:
-        """Read arcs of a batch from the arc `begin` on."""
+        """Read arcs of a batch from the arc `begin` on. Raises GraphError for integers that float64 would round."""
         self._file.read_into(batch.rows + begin * rows.itemsize, rows)
         self._file.read_into(batch.targets + begin * targets.itemsize, targets)
         if weights is not None:
@@ -137,7 +138,7 @@ class Spill:
             if batch.dtype == weights.dtype:
                 self._file.read_into(place, weights)
             else:
-                weights[:] = self._file.read(place, batch.dtype, len(weights))
+                weights[:] = unrounded(self._file.read(place, batch.dtype, len(weights)), weights.dtype)
 
     def close(self) -> None:
         """Give the space back."""

@@ -6,6 +6,19 @@ import numpy as np
 
 from edgewise.building.pieces import Piece
 from edgewise.building.scratch import Scratch
+from edgewise.errors import GraphError
+from edgewise.numeric import first_inexact
+
+
+def unrounded(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Values that become those of another dtype. Raises GraphError for an integer that float64 would round."""
+    inexact = first_inexact([values]) if values.dtype == np.int64 and dtype.kind == "f" else None
+    if inexact is not None:
+        raise GraphError(
+            f"the weight {inexact} is an integer, others are floats, and float64 does not hold it exactly; give "
+            "integers only, or floats only"
+        )
+    return values
 
 
 class _Column:
@@ -34,7 +47,7 @@ class _Column:
         return np.dtype(np.uint64) if np.dtype(np.uint64) in kinds else np.result_type(*kinds)
 
     def read(self, start: int, count: int) -> np.ndarray:
-        """Entries from `start` on, in the dtype of all."""
+        """Entries from `start` on, in the dtype of all. Raises GraphError as `unrounded`."""
         values = np.empty(count, self.dtype)
         stretch = int(np.searchsorted(self._firsts, start, side="right")) - 1
         done = 0
@@ -45,7 +58,7 @@ class _Column:
             if dtype == values.dtype:
                 self._file.read_into(place, values[done:end])
             else:
-                values[done:end] = self._file.read(place, dtype, end - done)
+                values[done:end] = unrounded(self._file.read(place, dtype, end - done), values.dtype)
             done, stretch = end, stretch + 1
         return values
 

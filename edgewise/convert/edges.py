@@ -1,11 +1,11 @@
 """Columns of edges that were found elsewhere, and which columns of a table they are."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from edgewise.convert.usual_names import WEIGHT, is_weight, usual_ends
-from edgewise.errors import GraphError, MissingDependencyError
-from edgewise.text import listed, shown
+from edgewise.convert.usual_names import WEIGHT, is_usual_weight, is_weight, usual_ends
+from edgewise.errors import GraphError, GraphWarning, MissingDependencyError, warn
+from edgewise.text import listed, printable, shown
 
 
 class Edges(NamedTuple):
@@ -51,8 +51,9 @@ def choose_columns(
     if source is None or target is None:
         ends = usual_ends(texts)
         if ends is None:
+            have = f"the columns are {listed(texts)}" if texts else "the table has no columns"
             raise GraphError(
-                f"{where}: the columns are {listed(texts)}; expected one of a usual name for sources (source, src, "
+                f"{where}: {have}; expected one of a usual name for sources (source, src, "
                 "from, ...) and one for targets (target, dst, to, ...). Name them: source=..., target=..."
             )
         source = names[ends[0]] if source is None else source
@@ -74,6 +75,26 @@ def choose_columns(
                 "target, weight and edge attributes"
             )
     return chosen
+
+
+def warn_of_weights(where: str, left_out: Iterable[Any], are_numbers: Callable[[Any], bool]) -> None:
+    """Warn if numbers of a usual name of weights were left out, since none are called "weight".
+
+    Args:
+        where: for messages.
+        left_out: names.
+        are_numbers: whether what has a name is numbers.
+    """
+    usual = [name for name in left_out if is_usual_weight(str(name)) and are_numbers(name)]
+    if usual:
+        warn(
+            printable(
+                f"{where}: nothing is called {WEIGHT!r}, so the graph has no weights; the numbers in "
+                f"{listed(map(shown, usual))} were left out. weight={shown(usual[0])} takes them as weights, and "
+                "weight=None says that there are none"
+            ),
+            GraphWarning,
+        )
 
 
 def names_of(where: str, attributes: Any) -> list[Any]:

@@ -5,14 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.convert.edges import Edges, missing, names_of
+from edgewise.convert.edges import Edges, missing, names_of, warn_of_weights
 from edgewise.convert.usual_names import WEIGHT
 from edgewise.errors import GraphError, ParameterError
-from edgewise.numeric import is_integer_type
+from edgewise.numeric import is_exact, is_integer_type, is_number
 from edgewise.text import listed, shown
-
-#: The integers that float64 holds are all those up to here.
-_EXACT = 2**53
 
 
 class Found(NamedTuple):
@@ -101,6 +98,9 @@ def _columns(
             have = f"they have {listed(map(str, known))}" if known else "they have none"
             raise GraphError(f"{where}: no edge has an attribute {shown(name)}; {have}")
     weighted = weight is not None and weight in known
+    if weight is not None and not weighted:
+        left_out = [name for name in known if name not in names]
+        warn_of_weights(where, left_out, lambda name: all(map(is_number, values(name))))
     weights = _numbers(where, weight, values(weight), at) if weighted else None
     return weights, {name: _numbers(where, name, values(name), at, truths=True) for name in names}
 
@@ -130,10 +130,13 @@ def _numbers(
     if len(kinds) == 1 and issubclass(allowed[0], np.generic):
         return np.array(values)
     whole = all(map(is_integer_type, allowed))
-    if not whole and (too_large := [value for value in values if type(value) is int and abs(value) > _EXACT]):
+    integers = tuple(filter(is_integer_type, allowed))
+    if not whole and (
+        too_large := [each for each in values if isinstance(each, integers) and not is_exact(each)]
+    ):
         raise GraphError(
-            f"{where}: {shown(name)} has floats, and the integer {too_large[0]}, which float64 does not hold exactly; "
-            "convert them to one kind"
+            f"{where}: {shown(name)} has floats, and the integer {too_large[0]}, which float64 does not hold "
+            "exactly; convert them to one kind"
         )
     try:
         return np.array(values, np.int64 if whole else np.float64)

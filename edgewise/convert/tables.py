@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.convert.edges import Edges, choose_columns, missing, refuse_missing, refuse_time_zone
+from edgewise.convert.edges import (
+    Edges,
+    choose_columns,
+    missing,
+    refuse_missing,
+    refuse_time_zone,
+    warn_of_weights,
+)
+from edgewise.convert.host_arrays import explained, on_host
 from edgewise.errors import GraphError
 from edgewise.text import shown
 
@@ -42,7 +50,10 @@ def edges_of_pandas(frame: Any, *columns: Any) -> Edges:
         is_float = isinstance(values.dtype, np.dtype) and values.dtype.kind == "f"
         return values.to_numpy() if is_float else column(name)
 
-    return _edges(where, list(frame.columns), column, attribute, *columns)
+    def is_numeric(name: Any) -> bool:
+        return pandas.api.types.is_numeric_dtype(frame[name].dtype)
+
+    return _edges(where, list(frame.columns), column, attribute, is_numeric, *columns)
 
 
 def edges_of_polars(frame: Any, *columns: Any) -> Edges:
@@ -63,9 +74,12 @@ def edges_of_polars(frame: Any, *columns: Any) -> Edges:
             values = values.cast(polars.String)
         if isinstance(values.dtype, polars.Datetime):
             refuse_time_zone(where, name, values.dtype.time_zone)
-        return values.to_numpy()
+        return _converted(where, name, values)
 
-    return _edges(where, frame.columns, column, column, *columns)
+    def is_numeric(name: Any) -> bool:
+        return bool(frame.schema[name].is_numeric())
+
+    return _edges(where, frame.columns, column, column, is_numeric, *columns)
 
 
 def edges_of_arrow(table: Any, *columns: Any) -> Edges:
@@ -89,7 +103,11 @@ def edges_of_arrow(table: Any, *columns: Any) -> Edges:
     def column(name: Any) -> np.ndarray:
         return _of_arrow(where, name, table.column(name))
 
-    return _edges(where, table.column_names, column, column, *columns)
+    def is_numeric(name: Any) -> bool:
+        kind = table.schema.field(name).type
+        return bool(pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind))
+
+    return _edges(where, table.column_names, column, column, is_numeric, *columns)
 
 
 def _check_is(where: str, table: Any, is_one: bool, expected: str) -> None:
@@ -102,10 +120,15 @@ def _edges(
     names: list[Any],
     column: Callable[[Any], np.ndarray],
     attribute: Callable[[Any], np.ndarray],
+    is_numeric: Callable[[Any], bool],
     *asked: Any,
 ) -> Edges:
     """The columns of a table that are asked for."""
     chosen = choose_columns(where, names, *asked)
+    if chosen.weight is None and asked[2] is not None:
+        taken = (chosen.source, chosen.target, *chosen.attributes)
+        left_out = [name for name in names if name not in taken and names.count(name) == 1]
+        warn_of_weights(where, left_out, is_numeric)
     weight = None if chosen.weight is None else _numbers(where, chosen.weight, column(chosen.weight))
     return Edges(
         column(chosen.source),
@@ -119,10 +142,26 @@ def _numbers(where: str, name: Any, values: np.ndarray) -> np.ndarray:
     """A column of numbers."""
     if values.dtype.kind not in "biuf":
         raise GraphError(
-            f"{where}: the column {shown(name)} holds {values.dtype}, not numbers; leave it out, by weight=None or by "
-            "a list of the others as edge_attributes, or convert it"
+            f"{where}: the column {shown(name)} holds {values.dtype}, not numbers{_such_as(values)}; leave it out, by "
+            f"weight=None or by a list of the others as edge_attributes, or convert it{_conversion(values)}"
         )
     return values
+
+
+def _such_as(values: np.ndarray) -> str:
+    """The first value of a column that is not one of numbers."""
+    return f", such as {shown(values[0])} in row 0" if len(values) else ""
+
+
+def _conversion(values: np.ndarray) -> str:
+    """How such a column becomes one of numbers, where that is known."""
+    if values.dtype.kind == "m":
+        return ", spans of time by .dt.total_seconds()"
+    return (
+        ": pandas.to_numeric, or a cast, reads numbers from objects and text"
+        if values.dtype.kind in "OUT"
+        else ""
+    )
 
 
 def _of_arrow(where: str, name: Any, values: Any) -> np.ndarray:
@@ -137,11 +176,16 @@ def _of_arrow(where: str, name: Any, values: Any) -> np.ndarray:
         refuse_time_zone(where, name, values.type.tz)
     if isinstance(values, pyarrow.ChunkedArray) and values.num_chunks == 1:
         values = values.chunk(0)
-    return (
-        values.to_numpy()
-        if isinstance(values, pyarrow.ChunkedArray)
-        else values.to_numpy(zero_copy_only=False)
-    )
+    return _converted(where, name, values)
+
+
+def _converted(where: str, name: Any, values: Any) -> np.ndarray:
+    """A column of another library as an array."""
+    try:
+        with explained(values):
+            return on_host(values)
+    except GraphError as error:
+        raise GraphError(f"{where}: the column {shown(name)}: {error}") from None
 
 
 def pandas_of(columns: dict[str, np.ndarray]) -> Any:

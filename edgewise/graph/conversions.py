@@ -7,15 +7,19 @@ import numpy as np
 
 from edgewise.convert import libraries, tables
 from edgewise.convert.edges import Edges
-from edgewise.errors import GraphError, MissingDependencyError
+from edgewise.errors import GraphError, GraphWarning, MissingDependencyError, warn
 from edgewise.graph.adjacency import Adjacency
 from edgewise.graph.attributes import in_order
-from edgewise.graph.csr import rows_in_pieces
-from edgewise.graph.given_ids import ids_in_order
+from edgewise.graph.csr import build_rows, rows_in_pieces
+from edgewise.graph.given_ids import ids_in_order, number_among
+from edgewise.graph.id_columns import as_id_column
+from edgewise.graph.pairs import count_mirrored, count_parallel, listed_twice
 from edgewise.text import listed
 
 #: Arcs whose edges are given one by one are brought into lists of Python this many at a time.
 _PIECE = 2**14
+#: The arguments of `Graph.from_edges` that its converters pass on.
+_HOW = {"directed", "num_vertices", "vertices", "parallel_edges", "self_loops", "number_edges"}
 
 
 class Conversions(Adjacency):
@@ -55,8 +59,13 @@ class Conversions(Adjacency):
             GraphError: no such table, columns that are not there or hold no numbers, a value that is missing, with its
                 row counted from 0, and all that `Graph.from_edges` refuses.
             MissingDependencyError: pandas is not installed.
+
+        Warns:
+            GraphWarning: ``directed=False``, parallel edges that are kept, and edges that stand there in both
+                directions; a column of numbers that has a usual name of weights, such as "cost", and was left out.
         """
-        return cls._of_edges(tables.edges_of_pandas(frame, source, target, weight, edge_attributes), how)
+        edges = tables.edges_of_pandas(frame, source, target, weight, edge_attributes)
+        return cls._of_table("from_pandas", edges, how)
 
     @classmethod
     def from_polars(
@@ -73,7 +82,8 @@ class Conversions(Adjacency):
 
         Columns of numbers that are one chunk are read where they lie, without a copy.
         """
-        return cls._of_edges(tables.edges_of_polars(frame, source, target, weight, edge_attributes), how)
+        edges = tables.edges_of_polars(frame, source, target, weight, edge_attributes)
+        return cls._of_table("from_polars", edges, how)
 
     @classmethod
     def from_arrow(
@@ -91,7 +101,8 @@ class Conversions(Adjacency):
 
         Columns of numbers that are one chunk are read where they lie, without a copy.
         """
-        return cls._of_edges(tables.edges_of_arrow(table, source, target, weight, edge_attributes), how)
+        edges = tables.edges_of_arrow(table, source, target, weight, edge_attributes)
+        return cls._of_table("from_arrow", edges, how)
 
     @classmethod
     def from_networkx(
@@ -111,8 +122,12 @@ class Conversions(Adjacency):
         Raises:
             GraphError: no such graph; an attribute that no edge has; an edge without a number, which the message names.
             MissingDependencyError: NetworkX is not installed.
+
+        Warns:
+            GraphWarning: no edge has the attribute ``weight``, and all have numbers of a usual name of weights, such as
+                "length", which were left out.
         """
-        return cls._of_library(libraries.of_networkx(graph, weight, edge_attributes), how)
+        return cls._of_library("from_networkx", libraries.of_networkx(graph, weight, edge_attributes), how)
 
     @classmethod
     def from_igraph(
@@ -120,24 +135,41 @@ class Conversions(Adjacency):
     ) -> Self:
         """Make a graph from one of igraph: its vertices in their order. Their attribute ``name``, if there is one,
         gives the ids, which are 0..n-1 else; arguments and errors as for `from_networkx`."""
-        return cls._of_library(libraries.of_igraph(graph, weight, edge_attributes), how)
+        return cls._of_library("from_igraph", libraries.of_igraph(graph, weight, edge_attributes), how)
 
     @classmethod
-    def _of_library(cls, found: libraries.Found, how: dict[str, Any]) -> Self:
+    def _of_table(cls, where: str, edges: Edges, how: dict[str, Any]) -> Self:
+        """Make a graph from a table, and warn if it lists edges without direction in both directions."""
+        graph = cls._of_edges(where, edges, how)
+        if graph.directed or how.get("parallel_edges", "keep") != "keep":
+            return graph
+        if count_parallel(graph.stored, directed=False):
+            source, target = as_id_column(edges.source, "source"), as_id_column(edges.target, "target")
+            indices = number_among(source, target, graph._ids)
+            both = build_rows(*indices, None, graph.num_vertices, both_directions=True, mark_reversed=True)
+            if mirrored := count_mirrored(both[0]):
+                warn(listed_twice(f"{where}: the table", mirrored, "row", True), GraphWarning)
+        return graph
+
+    @classmethod
+    def _of_library(cls, where: str, found: libraries.Found, how: dict[str, Any]) -> Self:
         """Make a graph from one of another library."""
         given = {"directed", "num_vertices", "vertices"} & how.keys()
         if given:
             raise GraphError(f"the other graph decides {listed(sorted(given))}; leave it out")
         ids = None if found.vertices is None else ids_in_order(found.vertices, found.num_vertices)
-        graph = cls._of_edges(
-            found.edges, how | {"directed": found.directed, "num_vertices": found.num_vertices}
-        )
+        wanted = how | {"directed": found.directed, "num_vertices": found.num_vertices}
+        graph = cls._of_edges(where, found.edges, wanted)
         graph._ids = graph._ids if ids is None else ids
         return graph
 
     @classmethod
-    def _of_edges(cls, edges: Edges, how: dict[str, Any]) -> Self:
+    def _of_edges(cls, where: str, edges: Edges, how: dict[str, Any]) -> Self:
         """Make a graph from columns of edges."""
+        unknown = sorted(how.keys() - _HOW)
+        if unknown:
+            advice = "; weight=None leaves weights out" if unknown[0] == "weighted" else ""
+            raise TypeError(f"{where}() got an unexpected keyword argument {unknown[0]!r}{advice}")
         source, target, weight, attributes = edges
         graph: Self = cls.from_edges(source, target, weight, edge_attributes=attributes or None, **how)
         return graph

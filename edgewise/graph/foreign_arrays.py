@@ -8,23 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.convert.host_arrays import detached, explained, on_host
 from edgewise.kernels.door import cuda_door
 
 #: What DLPack calls memory of CUDA.
 _CUDA = 2
 
 
-def detached(values: Any) -> Any:
-    """A tensor of PyTorch without its record of gradients, which no other library may see; anything else as it is."""
-    return values.detach() if getattr(values, "requires_grad", False) is True else values
-
-
 def lies_on_gpu(values: Any) -> bool:
     """Whether values are an array on a GPU, by one of the two protocols for that."""
-    values = detached(values)
-    if hasattr(values, "__cuda_array_interface__"):
-        return True
-    return hasattr(values, "__dlpack_device__") and int(values.__dlpack_device__()[0]) == _CUDA
+    with explained(values):
+        values = detached(values)
+        if hasattr(values, "__cuda_array_interface__"):
+            return True
+        return hasattr(values, "__dlpack_device__") and int(values.__dlpack_device__()[0]) == _CUDA
 
 
 def as_cupy(values: Any) -> Any:
@@ -35,17 +32,15 @@ def as_cupy(values: Any) -> Any:
 
 
 def as_numpy(values: Any) -> np.ndarray:
-    """Values as a NumPy array, not copied where they lie in the host's memory as one."""
+    """Values as a NumPy array, not copied where they lie in the host's memory as one.
+
+    Raises:
+        GraphError: a library does not give its array.
+        ValueError, TypeError, OverflowError: as NumPy, of lists.
+    """
     if isinstance(values, np.ndarray | list | tuple):
         return np.asarray(values)
-    values = detached(values)
     if lies_on_gpu(values):
         return cuda_door().host_copy(as_cupy(values))
-    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
-        return np.from_dlpack(values)
-    try:
-        return np.asarray(values)
-    except TypeError:  # cuDF copies nothing to the host unless it is asked to
-        if hasattr(values, "to_pandas"):
-            return np.asarray(values.to_pandas())
-        raise
+    with explained(values):
+        return on_host(detached(values))

@@ -46,10 +46,12 @@ def as_id_column(column: Any, name: str, *, plain: bool = False) -> np.ndarray:
     # np.asarray would turn [1, "a"] into strings, 2**64 into a float, and tuples into an array of two dimensions.
     array = objects(column) if isinstance(column, _SEQUENCES) else as_numpy(column)
     if array.ndim != 1:
+        of_what = "vertex" if name == "vertices" else "edge"
+        got = f"{name} has shape {array.shape}"
         advice = ". For pairs as ids, give a list of tuples" if array.ndim == 2 else ""
-        raise GraphError(
-            f"{name} has shape {array.shape}; expected one dimension, an id for each edge{advice}"
-        )
+        if hasattr(column, "__next__"):
+            got, advice = f"{name} is a {type(column).__name__}", f". Give a list: list({name})"
+        raise GraphError(f"{got}; expected one dimension, an id for each {of_what}{advice}")
     if array.dtype.kind in "UT":
         array = array.astype(object)
     if array.dtype == object:

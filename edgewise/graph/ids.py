@@ -33,6 +33,8 @@ def as_array(values: Any, name: str, error: type[EdgewiseError] = GraphError, ar
     check_not_masked(values, name, error)
     try:
         return as_numpy(values) if arrays is np else arrays.asarray(values)
+    except EdgewiseError as problem:
+        raise error(f"{name}: {problem}") from None
     except (ValueError, TypeError, OverflowError):
         raise error(f"{name} is {shown(values)}; expected numbers in one dimension") from None
 

@@ -7,9 +7,10 @@ import numpy as np
 from edgewise.errors import GraphError
 from edgewise.graph import csr
 from edgewise.graph.adjacency import Adjacency
-from edgewise.graph.checks import as_count, check_flags, check_symmetric
+from edgewise.graph.checks import as_count, check_flags, check_rows, check_symmetric
 from edgewise.graph.foreign_arrays import as_cupy, lies_on_gpu
 from edgewise.graph.ids import as_array
+from edgewise.graph.weights import as_weights
 from edgewise.text import shown
 
 
@@ -38,8 +39,8 @@ class Matrices(Adjacency):
             weighted: whether the values are weights: by default they are, unless they are boolean.
 
         Raises:
-            GraphError: not square, not sparse, not symmetric with ``directed=False``, or a dtype that weights cannot
-                have.
+            GraphError: not square, not sparse, not symmetric with ``directed=False``, indices that the shape does not
+                have, a sum that its dtype cannot hold, or a dtype that weights cannot have.
         """
         if not hasattr(matrix, "tocsr"):
             raise GraphError(
@@ -47,10 +48,8 @@ class Matrices(Adjacency):
             )
         if weighted is not None:
             check_flags(GraphError, weighted=weighted)
-        rows = matrix.tocsr()
-        if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
-            raise GraphError(f"the matrix has shape {rows.shape}; expected a square one")
-        keeps = rows.dtype != np.bool_ if weighted is None else weighted
+        keeps = matrix.dtype != np.bool_ if weighted is None else weighted
+        rows = _rows_of(matrix, keeps)
         return cls.from_csr(rows.indptr, rows.indices, rows.data if keeps else None, directed, vertices)
 
     def to_scipy(self, dtype: Any = None) -> Any:
@@ -148,6 +147,34 @@ def _dtype_of_numbers(given: Any) -> np.dtype:
             f"to_scipy: dtype is {shown(given)}; expected one of numbers, such as bool or np.float64"
         )
     return dtype
+
+
+def _rows_of(matrix: Any, keeps: bool) -> Any:
+    """A sparse matrix in compressed sparse rows, checked as far as making them needs it, since SciPy does not: indices
+    are in range, and if the caller `keeps` the values, sums are no smaller for a narrow dtype."""
+    shape, form = tuple(matrix.shape), getattr(matrix, "format", "")
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise GraphError(f"the matrix has shape {shape}; expected a square one")
+    if form in ("csc", "bsr"):
+        side = matrix.blocksize[0] if form == "bsr" else 1
+        if len(matrix.indptr) - 1 != shape[0] // side:
+            raise GraphError(
+                f"the matrix has {len(matrix.indptr) - 1:,} rows of indices; expected {shape[0] // side:,}"
+            )
+        check_rows(matrix.indptr, matrix.indices)
+    if form != "coo":
+        return matrix.tocsr()
+    low, high = _limits(matrix.row, matrix.col)
+    if low < 0 or high >= shape[0]:
+        raise GraphError(f"the matrix has indices from {low} to {high}; expected 0..{shape[0] - 1}")
+    if keeps and matrix.dtype.kind in "iuf":
+        matrix = matrix.astype(as_weights(matrix.data[:0]).dtype)
+    rows = matrix.tocsr()
+    if keeps and rows.dtype.kind == "i" and rows.nnz < matrix.nnz:
+        limit = float(-int(np.iinfo(rows.dtype).min))
+        if abs(matrix.astype(np.float64).tocsr().data).max(initial=0) >= limit:
+            raise GraphError(f"entries that are listed twice have a sum that {rows.dtype} cannot hold")
+    return rows
 
 
 def _two_rows(edge_index: Any) -> tuple[Any, Any]:

@@ -31,6 +31,23 @@ def count_mirrored(rows: Rows) -> int:
     return int(_count(_count_mirrored, rows)[0]) // 2
 
 
+def listed_twice(where: str, mirrored: int, line: str, arcs: bool) -> str:
+    """The warning for an undirected graph of edges that are listed in both directions.
+
+    Args:
+        where: what lists them.
+        mirrored: as `count_mirrored` says.
+        line: what each edge has there.
+        arcs: whether the caller said that they have no direction.
+    """
+    advice = f". With directed=True each {line} is an arc of its own" if arcs else ""
+    return (
+        f'{where} lists {mirrored:,} edges in both directions, as "u v" and as "v u". Each {line} became an edge of '
+        'its own, so degrees count such edges twice. To have each once, give parallel_edges="first", or "min" or '
+        f'"sum" to combine the weights of its {line}s{advice}'
+    )
+
+
 def count_reciprocal(rows: Rows, in_edges: Rows) -> int:
     """The number of arcs between different vertices whose reverse is an arc, too; parallel arcs count each.
 

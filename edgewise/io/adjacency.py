@@ -20,8 +20,7 @@ from edgewise.io.formats import Format, Plan
 from edgewise.io.options import ReadOptions
 from edgewise.io.rows import RowLayout
 from edgewise.io.sized import Sizes, plan_sized, plan_undirected, sizes_of
-from edgewise.io.source import TextFile
-from edgewise.io.split import is_data
+from edgewise.io.source import LONGEST_ROW, TextFile
 from edgewise.io.writing import RowWriter, check_has_no_weights, check_whole_weights
 from edgewise.text import shortened
 
@@ -38,6 +37,7 @@ _MOST_WEIGHTS = 10_000
 def _plan_metis(file: TextFile, options: ReadOptions) -> Plan:
     """Read the line of sizes; the graph is undirected."""
     sizes, sized, weights, weighted = _read_header(file)
+    file.longest_line = LONGEST_ROW
     if options.weighted and not weighted:
         raise ParseError(f"{file.path} has no weights of edges to read with weighted=True")
     layout = RowLayout(
@@ -54,9 +54,7 @@ def _plan_metis(file: TextFile, options: ReadOptions) -> Plan:
 
 def _read_header(file: TextFile) -> tuple[Sizes, int, int, bool]:
     """The sizes; how many sizes and weights a vertex has; whether edges have weights."""
-    for number, line in enumerate(file.lines(), start=1):
-        if not is_data(line, _COMMENTS):
-            continue
+    for number, line in file.data_lines(_COMMENTS):
         words = line.split(maxsplit=4)
         fmt = words[2] if len(words) > 2 else "0"
         if not words[0].isdecimal():
@@ -79,7 +77,7 @@ def _read_header(file: TextFile) -> tuple[Sizes, int, int, bool]:
 
 def _hint(file: TextFile) -> str:
     """What to say of a file whose rows are wrong, if its first lines look like edges."""
-    data = (line for line in file.lines() if is_data(line, _COMMENTS))
+    data = (line for _, line in file.data_lines(_COMMENTS))
     lengths = {len(line.split(maxsplit=_MOST_COLUMNS)) for line in islice(data, LOOKED_AT)}
     if len(lengths) != 1 or not lengths <= {2, 3}:
         return ""

@@ -12,6 +12,7 @@ import numpy as np
 from edgewise.errors import OutputError, ParseError
 from edgewise.graph import Graph
 from edgewise.io import adjlist_tokens, tokens
+from edgewise.io.declared import DECLARED_IDS, Declared
 from edgewise.io.doubts import LOOKED_AT
 from edgewise.io.edge_data import refuse_other_of_networkx
 from edgewise.io.fields import is_integer
@@ -19,9 +20,9 @@ from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import Edges, LineLayout, Scan, narrow
 from edgewise.io.misread import refuse_marks_of_rows
 from edgewise.io.options import ReadOptions
-from edgewise.io.source import BLANKS, TextFile
-from edgewise.io.split import is_data, split_line
-from edgewise.io.table import DECLARED_IDS, allowed_ids
+from edgewise.io.source import LONGEST_ROW, TextFile
+from edgewise.io.split import split_line
+from edgewise.io.table import allowed_ids
 from edgewise.io.writing import RowWriter, check_has_no_weights
 
 _COMMENTS = "#"
@@ -98,9 +99,10 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
     """Read the first vertex and its neighbours, which say if ids are names."""
     if options.weighted:
         raise ParseError(f"{file.path} is read as adjlist; it has no weights to read with weighted=True")
+    file.longest_line = LONGEST_ROW
     first, declared = _first_line(file)
     if declared is None:
-        lines = list(islice((line for line in file.lines() if is_data(line, _COMMENTS)), LOOKED_AT))
+        lines = [line for _, line in islice(file.data_lines(_COMMENTS), LOOKED_AT)]
         refuse_other_of_networkx(file, lines)
         if options.names is None:
             refuse_marks_of_rows(file.path, lines)
@@ -124,14 +126,10 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
 
 def _first_line(file: TextFile) -> tuple[list[str] | None, bool | None]:
     """The first vertex and some of its neighbours, or None; and whether comments before them declare names."""
-    declared = None
-    for line in file.lines():
-        text = line.partition(_COMMENTS)[0]
-        if text.strip(BLANKS):
-            return list(islice(split_line(text, None), _LOOKED_AT)), declared
-        for names, declaration in DECLARED_IDS.items():
-            declared = names if line.strip(BLANKS) == declaration else declared
-    return None, declared
+    declared = Declared()
+    for _, line in file.data_lines(_COMMENTS, declared.note):
+        return list(islice(split_line(line.partition(_COMMENTS)[0], None), _LOOKED_AT)), declared.names
+    return None, declared.names
 
 
 ADJLIST = Format(

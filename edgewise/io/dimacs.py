@@ -12,7 +12,6 @@ from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import Sizes, plan_sized, plan_undirected, sizes_of
 from edgewise.io.source import TextFile
-from edgewise.io.split import is_data
 from edgewise.io.writing import LineWriter, check_whole_weights
 from edgewise.text import shortened
 
@@ -42,15 +41,14 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
 def _read_problem(file: TextFile) -> tuple[str, Sizes]:
     """The problem and the sizes that the first line after the comments declares."""
     expected = "'p sp VERTICES ARCS', or 'p tw VERTICES EDGES'"
-    for number, line in enumerate(file.lines(), start=1):
-        if is_data(line, _COMMENTS):
-            words = line.split(maxsplit=4)
-            if not _is_problem(words):
-                raise ParseError(
-                    f"{file.path}:{number}: got {shortened(line)!r}; expected {expected}. "
-                    "For other files of this name, give format='edgelist'"
-                )
-            return words[1], Sizes(number, *sizes_of(file, number, line, words[2:], expected))
+    for number, line in file.data_lines(_COMMENTS):
+        words = line.split(maxsplit=4)
+        if not _is_problem(words):
+            raise ParseError(
+                f"{file.path}:{number}: got {shortened(line)!r}; expected {expected}. "
+                "For other files of this name, give format='edgelist'"
+            )
+        return words[1], Sizes(number, *sizes_of(file, number, line, words[2:], expected))
     raise ParseError(f"{file.path} has no line {expected} after its comments")
 
 
@@ -63,7 +61,7 @@ def _looks_like(file: TextFile) -> bool:
     """Whether the first line after lines of the word c is a problem line. The comments that are read for that are of
     limited length, for c may be a name, too."""
     length = 0
-    for line in file.lines():
+    for _, line in file.data_lines(""):
         words, length = line.split(), length + len(line)
         if words and words[0] != _COMMENTS:
             return _is_problem(words) and all(size.isdecimal() for size in words[2:])

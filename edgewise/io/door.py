@@ -10,6 +10,7 @@ from edgewise.graph import Graph, load
 from edgewise.graph.file import SUFFIX
 from edgewise.graph.file_format import MAGIC
 from edgewise.graph.graph import ParallelEdges, SelfLoops
+from edgewise.graph.pairs import listed_twice
 from edgewise.io.adjacency import ADJACENCY, METIS
 from edgewise.io.adjlist import ADJLIST
 from edgewise.io.budget import Budget
@@ -22,7 +23,7 @@ from edgewise.io.konect import KONECT
 from edgewise.io.matrix_market import MATRIX_MARKET
 from edgewise.io.options import Column, ReadOptions
 from edgewise.io.reading import read_planned
-from edgewise.io.source import TextFile, as_path
+from edgewise.io.source import STDIN, TextFile, as_path
 from edgewise.io.tntp import TNTP
 from edgewise.memory import as_bytes
 from edgewise.progress import Progress, showing
@@ -135,7 +136,7 @@ def read(
         return _load(path, options)
     graph, mirrored = _read(place, format, options)
     if mirrored:
-        warn(_listed_twice(place, mirrored, options), GraphWarning)
+        warn(listed_twice(printable(str(place)), mirrored, "line", options.directed is False), GraphWarning)
     return graph
 
 
@@ -173,6 +174,8 @@ def _load(path: str | os.PathLike[str], options: ReadOptions) -> Graph:
         raise ParseError(
             f"{path} is read as {_OWN}, which has no option {', '.join(useless)}: it holds a whole graph"
         )
+    if as_path(path) is STDIN:
+        raise ParseError(f"{STDIN} is a pipe; expected a file of {_OWN}'s own. Copy it to a file first")
     return load(path)
 
 
@@ -206,16 +209,6 @@ def check_options(path: Path, chosen: Format | GraphFormat, options: ReadOptions
     useless = [name for name in options.given() if name not in chosen.options | _FOR_ALL]
     if useless:
         raise ParseError(f"{path} is read as {chosen.name}, which has no option {', '.join(useless)}")
-
-
-def _listed_twice(path: str | os.PathLike[str], mirrored: int, options: ReadOptions) -> str:
-    """The warning for an undirected graph whose file lists edges in both directions, each on a line of its own."""
-    arcs = ". With directed=True each line is an arc of its own" if options.directed is False else ""
-    return (
-        f'{printable(str(path))} lists {mirrored:,} edges in both directions, as "u v" and as "v u". Each line became '
-        'an edge of its own, so degrees count such edges twice. To have each once, give parallel_edges="first", or '
-        f'"min" or "sum" to combine the weights of its lines{arcs}'
-    )
 
 
 def _by_name(name: Any) -> Format:

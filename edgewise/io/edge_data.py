@@ -5,7 +5,7 @@ Such a file is seen as one of lines "u v 3.0", each as long as before. Nothing i
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -97,10 +97,13 @@ class EdgeData(TextFile):
         """Whether there are weights."""
         return self._wanted == tokens.WEIGHT
 
-    def lines(self) -> Iterator[str]:
-        """The lines from the start on, read only as they are asked for."""
-        for number, line in enumerate(super().lines()):
-            yield self._replaced(f"{line}\n".encode(), number).decode(errors="replace").removesuffix("\n")
+    def data_lines(
+        self, comments: str, note: Callable[[bytes], None] | None = None
+    ) -> Iterator[tuple[int, str]]:
+        """The lines that are neither blank nor comments; see `TextFile.data_lines`."""
+        for number, line in super().data_lines(comments, note):
+            text = self._replaced(f"{line}\n".encode(), number - 1)
+            yield number, text.decode(errors="replace").removesuffix("\n")
 
     def blocks(self) -> Iterator[Block]:
         """The lines of the file, a megabyte or more at a time."""

@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from edgewise.errors import OutputError
 from edgewise.graph import Graph
+from edgewise.io.declared import DECLARED_IDS
 from edgewise.io.formats import Format, Plan
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import TextFile
-from edgewise.io.table import DECLARED_IDS, plan_table
+from edgewise.io.table import plan_table
 from edgewise.io.writing import LineWriter, check_has_no_weights
 
 

@@ -3,8 +3,8 @@
 import re
 
 from edgewise.errors import ParseError
+from edgewise.io.declared import DECLARED_IDS
 from edgewise.io.source import TextFile
-from edgewise.io.table import DECLARED_IDS
 
 #: Suffixes of file names, the formats that have them, and a package that reads these.
 _SUFFIXES = {

@@ -103,6 +103,7 @@ class GraphFormat:
             Raises OutputError for a graph that has no place in such a file.
         writing: about the bytes that `write` takes beside the graph.
         options: the options that only some formats take, and this one does.
+        first_number: what the first vertex is called where files number vertices in place of their ids; else None.
         packed: whether files may be compressed as those of text may.
         table: opens a file for reading some edges at a time; None where all of it is needed.
     """
@@ -114,5 +115,6 @@ class GraphFormat:
     write: Callable[[Graph, IO[bytes], str, Callable[[int], None]], None]
     writing: Callable[[Graph], int]
     options: frozenset[str]
+    first_number: int | None = None
     packed: bool = False
     table: Callable[[Budget, ReadOptions], EdgeTable] | None = None

@@ -187,4 +187,5 @@ GAP = GraphFormat(
     write=_write,
     writing=_writing,
     options=frozenset({"weighted"}),
+    first_number=0,
 )

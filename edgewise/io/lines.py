@@ -4,9 +4,9 @@ import contextlib
 import string
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from edgewise.errors import ParseError
 from edgewise.io import tokens
 from edgewise.io.ahead import scanned_ahead
 from edgewise.io.budget import LONG_INTEGER_BYTES, NAME_BYTES, bytes_of_graph
+from edgewise.io.name_room import NameRoom
 from edgewise.io.options import ReadOptions
 from edgewise.io.source import Block, TextFile
 from edgewise.memory import give_back
+from edgewise.numeric import first_inexact, is_exact
 from edgewise.progress import Progress
 from edgewise.text import shortened
 
@@ -73,6 +75,11 @@ class LineLayout:
     def has_weights(self) -> bool:
         """Whether weights are read."""
         return self.weight is not None
+
+    @property
+    def are_reals(self) -> bool:
+        """Whether the format says that weights are floats, whatever digits they have."""
+        return self.form is not None and not self.whole_weights
 
     def scan(self, file: TextFile) -> "Scan":
         """A scan of a file of such lines."""
@@ -205,34 +212,6 @@ class EdgePieces:
         return self._scan.has_lone_vertices
 
 
-@dataclass
-class _Names:
-    """Room for names: their bytes, where each ends, its hash, and a hash table of their numbers."""
-
-    pool: np.ndarray = field(default_factory=lambda: np.empty(2**16, np.uint8))
-    ends: np.ndarray = field(default_factory=lambda: np.empty(2**12, np.int64))
-    hashes: np.ndarray = field(default_factory=lambda: np.empty(2**12, np.uint64))
-    slots: np.ndarray = field(default_factory=lambda: np.full(2**13, -1, np.int32))
-
-    def make_room(self, state: np.ndarray, length: int) -> None:
-        """Make room for one more name of this length, and for half as many names as the table is long."""
-        known, used = int(state[tokens.NAMES]), int(state[tokens.POOL])
-        if used + length > len(self.pool):
-            pool = np.empty(2 * len(self.pool) + length, np.uint8)
-            pool[:used] = self.pool[:used]  # the rest takes memory when it is written
-            self.pool = pool
-        if 2 * known >= len(self.slots):
-            self.ends = np.concatenate([self.ends, np.empty_like(self.ends)])
-            self.hashes = np.concatenate([self.hashes, np.empty_like(self.hashes)])
-            self.slots = np.full(2 * len(self.slots), -1, np.int32)
-            tokens.refill(self.hashes[:known], self.slots)
-
-    def decoded(self, state: np.ndarray) -> list[str]:
-        """The names as strings."""
-        data, ends = self.pool.data, self.ends[: state[tokens.NAMES]].tolist()
-        return [str(data[start:end], "utf-8") for start, end in zip([0, *ends[:-1]], ends, strict=True)]
-
-
 class Trial(NamedTuple):
     """What a scan of a block alone has found.
 
@@ -258,7 +237,7 @@ class Scan:
         self.state = np.zeros(tokens.NUM_STATE, np.int64)
         self._words = layout.words()
         self._is_comment = first_bytes(layout.comments)
-        self._names = _Names() if layout.names else None
+        self._names = NameRoom() if layout.names else None
         whole = tokens.INTEGERS if layout.whole_weights else tokens.FLOATS
         self._weight_kind = tokens.NO_WEIGHTS if layout.weight is None else whole
         self._begin()
@@ -302,7 +281,7 @@ class Scan:
                 assert self._names is not None
                 self._names.make_room(state, int(state[tokens.STOP] - state[tokens.START]))
             elif reason == tokens.FRACTION and self._layout.fractions:
-                self._turn_to_floats(weights[: state[tokens.EDGES]])
+                self._turn_to_floats(weights[: state[tokens.EDGES]], text)
             else:
                 read_slowly()  # a line before this one may be wrong
                 self._refuse(reason, text)
@@ -347,7 +326,8 @@ class Scan:
 
     def adopt(self, trial: "Trial") -> bool:
         """Take over the edges of the next block, unless weights have another kind by now."""
-        if trial.first_kind != self._weight_kind:
+        turned = trial.weight_kind != trial.first_kind
+        if trial.first_kind != self._weight_kind or (turned and first_inexact(self._weights_so_far())):
             return False
         self._weight_kind = trial.weight_kind
         self.state[tokens.LINE] += trial.num_lines
@@ -420,10 +400,17 @@ class Scan:
         self._names = None
         return names
 
-    def _turn_to_floats(self, weights: np.ndarray) -> None:
+    def _turn_to_floats(self, weights: np.ndarray, text: bytes) -> None:
         """Make floats of this block's weights, since one has a fraction; other blocks follow when they are joined."""
+        inexact = first_inexact([*self._weights_so_far(), weights])
+        if inexact is not None:
+            expected = f"expected an integer as the weight, since floats do not hold {inexact}, one before it, exactly"
+            self._fail_here(text, f"{expected}. Write all with a point, or without")
         self._weight_kind = tokens.FLOATS
         weights.view(np.float64)[:] = weights.astype(np.float64)
+
+    def _weights_so_far(self) -> list[np.ndarray]:
+        return [weight for *_, weight in self._parts if weight is not None]
 
     def _read_slowly(self, slow: np.ndarray, text: bytes, weights: np.ndarray) -> None:
         """Read weights of many digits, or far from 1, exactly."""
@@ -432,6 +419,13 @@ class Scan:
                 weights[edge] = float(text[start:stop])
                 if not np.isfinite(weights[edge]):
                     self._fail(line, text[start:stop], "expected a finite weight. Drop such edges first")
+                digits = text[start:stop].lstrip(b"+-0")
+                if not self._layout.are_reals and digits.isdigit() and not is_exact(int(digits)):
+                    self._fail(
+                        line,
+                        text[start:stop],
+                        "floats do not hold this integer exactly. Write it with a point",
+                    )
 
     def _check_encoding(self, text: bytes) -> None:
         try:
@@ -466,10 +460,14 @@ class Scan:
             tokens.MARKED_DATA: "it starts like a comment, and has as many columns as the lines of edges. If it is an "
             f"edge, give comments=''; comments={layout.comments!r} says that it is none",
         }[reason]
-        start = int(state[tokens.POSITION])
-        self._fail(int(state[tokens.LINE]), text[start : text.index(b"\n", start)], expected)
+        self._fail_here(text, expected)
 
-    def _fail(self, line: int, shown: bytes, expected: str) -> None:
+    def _fail_here(self, text: bytes, expected: str) -> NoReturn:
+        """Refuse the line that the scan is at."""
+        start = int(self.state[tokens.POSITION])
+        self._fail(int(self.state[tokens.LINE]), text[start : text.index(b"\n", start)], expected)
+
+    def _fail(self, line: int, shown: bytes, expected: str) -> NoReturn:
         words = shown.decode(errors="replace").rstrip("\r")
         raise ParseError(f"{self._file.path}:{line + 1}: got {shortened(words)!r}; {expected}")
 

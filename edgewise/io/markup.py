@@ -12,6 +12,8 @@ from edgewise.io.source import TextFile
 
 #: Bytes that are parsed at a time: so few elements wait that Python's garbage collector does not look at them.
 _PIECE = 2**13
+#: The most bytes of a tag or a comment, which is read from its start again with each piece.
+_LONGEST_TAG = 2**20
 #: The most characters of the text of an element that are kept.
 _LONGEST_TEXT = 10_000
 
@@ -37,7 +39,7 @@ def elements(file: TextFile, leaves: frozenset[str], report: Report) -> Iterator
     bytes of text that have been read is reported.
 
     Raises:
-        ParseError: text that is no XML, or a document type.
+        ParseError: text that is no XML, a document type, or a tag of more than a megabyte.
     """
     from xml.parsers import expat
 
@@ -50,6 +52,8 @@ def elements(file: TextFile, leaves: frozenset[str], report: Report) -> Iterator
             if report is not None:
                 report(done)
         yield from parser.feed(b"", last=True)
+    except ParseError:
+        raise
     except expat.ExpatError as error:
         raise ParseError(
             f"{file.path}:{error.lineno}: {expat.ErrorString(error.code)}; expected XML. Mend the file, or "
@@ -68,18 +72,31 @@ class _Parser:
         self._path, self._leaves = file.path, leaves
         self._found: list[Element] = []
         self._depth, self._text = 0, ""
+        self._fed = self._told = 0
         self._expat = expat.ParserCreate(namespace_separator=" ")
         self._expat.buffer_text = True
         self._expat.StartElementHandler, self._expat.EndElementHandler = self._start, self._end
+        self._expat.CommentHandler = self._expat.ProcessingInstructionHandler = self._tell
         self._expat.CharacterDataHandler, self._expat.StartDoctypeDeclHandler = self._add, self._refuse
 
     def feed(self, block: bytes, last: bool = False) -> list[Element]:
         """The elements that start or end in a block."""
+        self._fed += len(block)
         self._expat.Parse(block, last)
+        if self._fed - self._told > _LONGEST_TAG:
+            raise ParseError(
+                f"{self._path}:{self._expat.CurrentLineNumber}: got a tag or a comment of more than {_LONGEST_TAG:,} "
+                "bytes; expected shorter ids and attributes"
+            )
         found, self._found = self._found, []
         return found
 
+    def _tell(self, *_: object) -> None:
+        """Note that something ended."""
+        self._told = self._fed
+
     def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self._tell()
         plain = name.rpartition(" ")[2]
         if self._depth or plain in self._leaves:
             self._depth += 1
@@ -89,6 +106,7 @@ class _Parser:
         self._found.append(Element(plain, attributes, "", self._expat.CurrentLineNumber))
 
     def _end(self, name: str) -> None:
+        self._tell()
         if self._depth:
             self._depth -= 1
             if self._depth:
@@ -97,6 +115,7 @@ class _Parser:
         self._text = ""
 
     def _add(self, text: str) -> None:
+        self._tell()
         if self._depth == 1 and len(self._text) < _LONGEST_TEXT:
             self._text += text[:_LONGEST_TEXT]
 

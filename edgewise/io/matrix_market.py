@@ -10,7 +10,6 @@ from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import Sizes, plan_sized, plan_undirected, sizes_of
 from edgewise.io.source import TextFile
-from edgewise.io.split import is_data
 from edgewise.io.writing import LineWriter
 from edgewise.text import shortened
 
@@ -59,9 +58,7 @@ def _read_banner(file: TextFile) -> tuple[str, str]:
 def _read_sizes(file: TextFile) -> Sizes:
     """The sizes that the first line after the comments declares."""
     expected = "'rows columns entries'"
-    for number, line in enumerate(file.lines(), start=1):
-        if not is_data(line, _COMMENTS):
-            continue
+    for number, line in file.data_lines(_COMMENTS):
         words = line.split(maxsplit=3)
         if len(words) != 3:
             raise ParseError(f"{file.path}:{number}: got {shortened(line)!r}; expected {expected}")

@@ -275,4 +275,5 @@ NPZ = GraphFormat(
     write=_write,
     writing=lambda graph: in_turn(graph.making(), held(graph.num_arcs + _PIECE)).most,
     options=frozenset({"weighted", "num_vertices", "index_base"}),
+    first_number=0,
 )

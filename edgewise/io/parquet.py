@@ -191,9 +191,20 @@ class _Table:
         encoded = self._arrow.types.is_dictionary(array.type)
         if encoded and array.dictionary.null_count:
             raise ParseError(f"{self._budget.path} has a missing value in a dictionary; fill it first")
+        if encoded:
+            self._check_indices(array)
         if column.is_text:
             return array if encoded else array.dictionary_encode()
         return (array.dictionary_decode() if encoded else array).to_numpy(zero_copy_only=False)
+
+    def _check_indices(self, array: Any) -> None:
+        """Refuse values that are not in their dictionary: pyarrow takes them as they come. Of a dictionary that has a
+        value twice, it makes a shorter one."""
+        indices, count = array.indices.to_numpy(), len(array.dictionary)
+        if len(indices) and not 0 <= indices.min() <= indices.max() < count:
+            raise ParseError(
+                f"{self._budget.path} is damaged: a dictionary of {count:,} values has none at place {indices.max():,}"
+            )
 
     def _finite(self, values: np.ndarray, before: int) -> np.ndarray:
         """Values as weights."""
@@ -276,8 +287,6 @@ def _read(budget: Budget, options: ReadOptions, report: Report) -> tuple[Graph, 
     del parts
     with table.explained():  # strings that are no UTF-8
         source, target, known = names.in_order()
-    if len(set(known)) < len(known):
-        raise ParseError(f"{budget.path} is damaged: a dictionary has a string twice")
     return make_graph(Edges(source, target, weight, known), options, budget, integers=False)
 
 

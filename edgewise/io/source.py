@@ -5,6 +5,7 @@ import difflib
 import gzip
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -14,6 +15,7 @@ from typing import IO, NamedTuple, cast
 import numpy as np
 
 from edgewise.errors import ParseError
+from edgewise.graph.file_format import MAGIC
 from edgewise.io.budget import Budget
 from edgewise.io.pipes import open_bytes
 from edgewise.io.streams import open_bzip2, open_xz
@@ -32,8 +34,8 @@ _STANDARD_INPUT, STDIN = "-", Path("<stdin>")
 COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
 _BLOCK = 2**20
 _HEAD = 2**16
-#: The longest line, in bytes, that is read.
-_LONGEST_LINE = 2**28
+#: The longest line of an edge, and the longest row of neighbours, in bytes, that are read.
+_LONGEST_LINE, LONGEST_ROW = 2**24, 2**28
 #: The most bytes of memory for each byte of a long line: the line twice, and a string and its copy, with up to four
 #: bytes for each character, and some room.
 _LINE_BYTES = 12
@@ -43,7 +45,9 @@ _UTF_16 = "text in UTF-16 ('iconv -f UTF-16 -t UTF-8' converts it)"
 _BINARY = {
     codecs.BOM_UTF16_LE: _UTF_16,
     codecs.BOM_UTF16_BE: _UTF_16,
-    b"PK\3\4": "a zip archive, or a workbook of Excel (unpack it, or save a sheet as CSV)",
+    b"PK\3\4": "a zip archive, or a workbook of Excel (unpack it, or save a sheet as CSV; .npz has to be a file)",
+    b"PAR1": "a table of Parquet, packed or from a pipe (unpack or copy it to a file first)",
+    MAGIC: "a graph of edgewise, packed or from a pipe (unpack or copy it to a file first)",
     b"ARROW1": "a table of Arrow or Feather (read it with pyarrow, and give it to edgewise.Graph.from_arrow)",
 }
 
@@ -77,6 +81,7 @@ class TextFile:
         budget: the memory that may be taken.
         size: the bytes of its text, or None if that is compressed.
         share_read: how much of the file, which may be compressed, was read for the last block, from 0 to 1.
+        longest_line: the most bytes of a line, by default those of an edge.
 
     Raises:
         ParseError: no such file, a folder, an empty, truncated or binary file.
@@ -87,6 +92,7 @@ class TextFile:
         self.path, self.budget = path, budget
         self._piped: bytes | None = None
         self.share_read, self._length = 0.0, 1
+        self.longest_line = _LONGEST_LINE
         self.size: int | None = None
         suffixes = [suffix.lower() for suffix in path.suffixes]
         if suffixes and suffixes[-1] in COMPRESSION_SUFFIXES:
@@ -111,6 +117,35 @@ class TextFile:
             if len(block) > 2 * _HEAD:
                 self.budget.check(_LINE_BYTES * len(block))
             yield from block.decode(errors="replace").split("\n")[:-1]
+
+    def data_lines(
+        self, comments: str, note: Callable[[bytes], None] | None = None
+    ) -> Iterator[tuple[int, str]]:
+        """The lines that are neither blank nor comments, with their numbers from 1, read only as they are asked for.
+
+        Args:
+            comments: characters that start comments.
+            note: called with the lines that are left out, some at a time.
+
+        Raises:
+            MemoryLimitError: as `lines`.
+        """
+        marks = re.escape("".join(set(comments) - set(BLANKS + "\n")).encode())
+        comment = rb"(?:[%b][^\n]*+)?+" % marks if marks else b""
+        left_out, number = re.compile(rb"(?:[%b]*+%b\n)++" % (BLANKS.encode(), comment)), 1
+        for block in self._whole_lines(_HEAD):
+            if len(block) > 2 * _HEAD:
+                self.budget.check(_LINE_BYTES * len(block))
+            place = 0
+            while place < len(block):
+                if skipped := left_out.match(block, place):
+                    number, place = number + skipped[0].count(b"\n"), skipped.end()
+                    if note is not None:
+                        note(skipped[0])
+                    continue
+                end = block.index(b"\n", place)
+                yield number, block[place:end].decode(errors="replace")
+                number, place = number + 1, end + 1
 
     def showing(self, progress: Progress) -> AbstractContextManager[Callable[[int], None] | None]:
         """The function that is told how many bytes of text have been read, if any; see `edgewise.progress.showing`."""
@@ -139,9 +174,10 @@ class TextFile:
             unfinished.append(data)
             length += len(data)
             self.budget.check(2 * length)
-            if length > _LONGEST_LINE:
+            if length > self.longest_line:
+                kind = "an edge in each line" if self.longest_line < LONGEST_ROW else "text"
                 raise ParseError(
-                    f"{self.path} has a line of more than {_LONGEST_LINE:,} bytes; expected text"
+                    f"{self.path} has a line of more than {self.longest_line:,} bytes; expected {kind}"
                 )
         if length:
             yield b"".join([*unfinished, b"\n"])

@@ -2,15 +2,17 @@
 them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from edgewise.io.source import BLANKS, TextFile
 
 
-def data_lines(file: TextFile, comments: str) -> Iterator[tuple[int, str]]:
-    """The number and the text of each line that is neither blank nor a comment, nor names a delimiter above all."""
-    for number, line in enumerate(file.lines(), start=1):
-        if is_data(line, comments) and not (number == 1 and named_delimiter(line)):
+def data_lines(
+    file: TextFile, comments: str, note: Callable[[bytes], None] | None = None
+) -> Iterator[tuple[int, str]]:
+    """As `TextFile.data_lines`, without a first line that names a delimiter."""
+    for number, line in file.data_lines(comments, note):
+        if not (number == 1 and named_delimiter(line)):
             yield number, line
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import Self
 
 from edgewise.errors import GraphError, ParseError
+from edgewise.io.declared import Declared
 from edgewise.io.doubts import (
     LOOKED_AT,
     columns_refusal,
@@ -18,7 +19,6 @@ from edgewise.io.doubts import (
     look_like_times,
     names_doubt,
     rows_hint,
-    says_undirected,
     times_doubt,
 )
 from edgewise.io.edge_data import edge_data, refuse_other_of_networkx
@@ -40,14 +40,12 @@ from edgewise.io.formats import Plan
 from edgewise.io.lines import UNCLOSED, LineLayout
 from edgewise.io.misread import refuse_fractions, refuse_marks
 from edgewise.io.options import Column, ReadOptions
-from edgewise.io.source import BLANKS, TextFile
-from edgewise.io.split import data_lines, is_data, named_delimiter, open_quote, split_line
+from edgewise.io.source import TextFile
+from edgewise.io.split import data_lines, named_delimiter, open_quote, split_line
 from edgewise.text import listed, shortened, shown
 
 #: Characters that start comments, unless the caller gives others.
 COMMENTS = "#%"
-#: Comments by which `edgewise.io.write` declares the ids of an edge list; no line of column names comes after them.
-DECLARED_IDS = {True: "# Ids: names", False: "# Ids: integers"}
 #: The columns of a line with a weight.
 _WITH_WEIGHT = 3
 #: The column that says whether edges are directed.
@@ -93,11 +91,13 @@ def plan_table(
         ParseError: columns that are not there.
     """
     comments = COMMENTS if options.comments is None else options.comments
-    first = [line for _, line in islice(data_lines(file, comments), LOOKED_AT)]
+    declared = Declared()
+    lines = (line for _, line in data_lines(file, comments, declared.note))
+    first = list(islice(lines, 1))
+    is_own = declared.names is not None  # its braces are names
+    first.extend(islice(lines, LOOKED_AT - 1))
     if delimiter in (None, ","):
         refuse_other_of_networkx(file, first)
-    before = takewhile(lambda line: not is_data(line, comments), file.lines())
-    is_own = any(line.strip(BLANKS) in DECLARED_IDS.values() for line in before)  # its braces are names
     seen = None if is_own else edge_data(file, first[0] if first else None, comments, options)
     if seen is not None:
         file, options = seen, replace(options, header=False, weighted=seen.weighted, weight_column=None)
@@ -181,29 +181,26 @@ class _Table:
         """
         self._declared: bool | None = None
         self._undirected: str | None = None
-        begun = False
-        for number, line in enumerate(file.lines(), start=1):
+        begun, declared = False, Declared()
+        for number, line in file.data_lines(self._comments, declared.note):
             if number == 1 and self._delimiter is not None and named_delimiter(line):
                 continue
-            if is_data(line, self._comments):
-                begun = True
-                fields = list(islice(split_line(line, self._delimiter), _MOST_COLUMNS + 1))
-                if len(fields) > _MOST_COLUMNS:
-                    raise ParseError(
-                        f"{self._path}:{number}: got {shortened(line)!r}, which has more than {_MOST_COLUMNS:,} "
-                        "columns; expected two or a few more. Write a line for each edge"
-                    )
-                column = open_quote(line, self._delimiter)
-                if column:
-                    raise ParseError(
-                        f"{self._path}:{number}: got {shortened(line)!r}; the quotes in column {column} {UNCLOSED}"
-                    )
-                yield number, fields
-            elif not begun:
-                for names, declaration in DECLARED_IDS.items():
-                    self._declared = names if line.strip(BLANKS) == declaration else self._declared
-                if says_undirected(line):
-                    self._undirected = f"the comment {shortened(line)!r}"
+            if not begun:
+                begun, self._declared, self._undirected = True, declared.names, declared.undirected
+            fields = list(islice(split_line(line, self._delimiter), _MOST_COLUMNS + 1))
+            if len(fields) > _MOST_COLUMNS:
+                raise ParseError(
+                    f"{self._path}:{number}: got {shortened(line)!r}, which has more than {_MOST_COLUMNS:,} "
+                    "columns; expected two or a few more. Write a line for each edge"
+                )
+            column = open_quote(line, self._delimiter)
+            if column:
+                raise ParseError(
+                    f"{self._path}:{number}: got {shortened(line)!r}; the quotes in column {column} {UNCLOSED}"
+                )
+            yield number, fields
+        if not begun:
+            self._declared, self._undirected = declared.names, declared.undirected
 
     def check_has_no_names(self) -> None:
         """Refuse a first line that looks like names of columns above edges, if nothing says that it holds ids."""

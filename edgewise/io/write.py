@@ -5,6 +5,8 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 from edgewise.errors import GraphWarning, OutputError, ParameterError, warn
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.checks import check_flags
@@ -15,7 +17,7 @@ from edgewise.io.column_texts import tell_of_formulas
 from edgewise.io.formats import GraphFormat
 from edgewise.io.writing import TextWriter
 from edgewise.memory import held, in_turn
-from edgewise.text import listed, shown
+from edgewise.text import listed, printable, shown
 from edgewise.whole import (
     COMPRESSIONS,
     check_compression,
@@ -94,8 +96,8 @@ def write(
         in_edges: write in-edges as well, to .edgewise files.
 
     Warns:
-        GraphWarning: edge attributes that the format does not keep, or names in a .csv file that a program for
-            spreadsheets would take for formulas.
+        GraphWarning: edge attributes, or ids other than 0..n-1 and 1..n, that the format does not keep; names in a
+            .csv file that a program for spreadsheets would take for formulas.
 
     Raises:
         OutputError: another suffix, ids or a graph that cannot stand in the format, or a place that cannot be written.
@@ -131,12 +133,32 @@ def write(
         _write_text(graph, path, quote_formulas, report)
     else:
         _write_graph(graph, path, known, report)
+    _tell_of_losses(graph, path)
+
+
+def _tell_of_losses(graph: Graph, path: Path) -> None:
+    """Warn of edge attributes, and of ids, that a format does not keep."""
+    known, lost = _graph_format(path), []
+    base = _WRITERS[_suffix(path)].first_number if known is None else known.first_number
     if graph.edge_attributes:
-        warn(
-            f"{path} is without the edge attributes {listed(graph.edge_attributes)}; a file whose name ends in "
-            f"{SUFFIX} keeps them",
-            GraphWarning,
+        lost.append(f"the edge attributes {listed(graph.edge_attributes)}")
+    if base is not None and not _has_ids_from(graph, base):
+        lost.append(
+            f"the ids ({', '.join(map(shown, graph.vertices[:3].tolist()))}, ...), which became numbers"
         )
+    if lost:
+        problem = (
+            f"{path} is without {', and without '.join(lost)}; a file whose name ends in {SUFFIX} keeps them"
+        )
+        warn(printable(problem), GraphWarning)
+
+
+def _has_ids_from(graph: Graph, base: int) -> bool:
+    """Whether the ids of a graph are numbers in their order from 0, or from `base`, on."""
+    ids = graph.vertices
+    return ids.dtype != object and any(
+        np.array_equal(ids, np.arange(first, first + len(ids))) for first in (0, base)
+    )
 
 
 def writing(graph: Graph, path: Path, in_edges: bool) -> int:

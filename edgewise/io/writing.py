@@ -60,6 +60,11 @@ class LineWriter:
     arcs: bool = False
     unit_weights: bool = False
 
+    @property
+    def first_number(self) -> int | None:
+        """What the first vertex is called where vertices are numbered in place of their ids; else None."""
+        return 1 if self.numbered else None
+
     def ids(self, graph: Graph, quote_formulas: bool) -> np.ndarray:
         """What is written for each vertex.
 
@@ -112,6 +117,11 @@ class RowWriter:
     base: int | None = None
     parallel: bool = True
     loops: bool = True
+
+    @property
+    def first_number(self) -> int | None:
+        """See `LineWriter.first_number`."""
+        return self.base
 
     def ids(self, graph: Graph, quote_formulas: bool) -> np.ndarray:
         """What is written for each vertex.

@@ -107,10 +107,16 @@ def value_of(text: str) -> float | None:
 
 
 def weights_of(texts: list[str]) -> list[int] | list[float]:
-    """Weights: integers of 64 bits if all are integers, else floats. Longer integers may follow a fraction."""
+    """Weights: integers of 64 bits if all are integers, else floats, which hold all integers among them exactly."""
     fraction = next((place for place, text in enumerate(texts) if not is_integer(text)), len(texts))
     whole = list(map(integer64, texts[:fraction]))
-    return whole if fraction == len(texts) else [*map(float, whole), *map(number, texts[fraction:])]
+    if fraction == len(texts):
+        return whole
+    values = [*map(float, whole), *map(number, texts[fraction:])]
+    refuse_unless(
+        all(int(text) == value for text, value in zip(texts, values, strict=True) if is_integer(text))
+    )
+    return values
 
 
 def joined(ends: list[tuple], weights: Sequence | None) -> list[tuple]:
