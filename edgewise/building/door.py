@@ -28,7 +28,7 @@ _USUAL_LIMIT = 2**30
 _ADVICE = "Give a smaller memory_limit, so that less is held at a time"
 #: The options of `edgewise.read` that only files have.
 _OF_FILES = {"format"} | {option.name for option in fields(ReadOptions)} - {
-    "directed", "num_vertices", "memory_limit", "parallel_edges", "self_loops", "progress",
+    "directed", "num_vertices", "vertices", "memory_limit", "parallel_edges", "self_loops", "progress",
 }  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def number_among(source: np.ndarray, target: np.ndarray, ids: Ids) -> tuple[np.n
     if ids.given is None and all(_are_indices(column, ids.num_vertices) for column in columns):
         return columns
     source, target, found = number_vertices(source, target, None)
-    places = _places(found.array, ids)
+    places = places_among(found.array, ids)
     if (places < 0).any():
         edge = int(np.argmax((places[source] < 0) | (places[target] < 0)))
         ends = found.of(np.array([source[edge], target[edge]])).tolist()
@@ -83,8 +83,8 @@ def _are_indices(column: np.ndarray, num_vertices: int) -> bool:
     )
 
 
-def _places(column: np.ndarray, ids: Ids) -> np.ndarray:
-    """The index of each of these distinct ids, int32; -1 where there is none."""
+def places_among(column: np.ndarray, ids: Ids) -> np.ndarray:
+    """The index of each of these distinct ids among others, int32; -1 where there is none."""
     if ids.array.dtype == column.dtype != object:
         order = np.argsort(ids.array)
         at = np.searchsorted(ids.array, column, sorter=order)

@@ -5,12 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from edgewise.errors import GraphWarning, ParseError, warn
+from edgewise.errors import GraphError, GraphWarning, ParseError, warn
 from edgewise.graph import Graph, load
 from edgewise.graph.file import SUFFIX
 from edgewise.graph.file_format import MAGIC
+from edgewise.graph.given_ids import given_ids
 from edgewise.graph.graph import ParallelEdges, SelfLoops
 from edgewise.graph.pairs import listed_twice
+from edgewise.graph.placed import placed, placing
 from edgewise.io.adjacency import ADJACENCY, METIS
 from edgewise.io.adjlist import ADJLIST
 from edgewise.io.budget import Budget
@@ -35,7 +37,7 @@ FORMATS = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY, ADJLIST, KONECT, DELIM
 _SURE = (MATRIX_MARKET, DIMACS, TNTP, METIS, ADJACENCY, ADJLIST, KONECT)
 #: The name of the format that `edgewise.load` reads.
 _OWN = "edgewise"
-_FOR_ALL = frozenset({"directed", "parallel_edges", "self_loops", "progress", "memory_limit"})
+_FOR_ALL = frozenset({"directed", "vertices", "parallel_edges", "self_loops", "progress", "memory_limit"})
 
 
 def read(
@@ -52,6 +54,7 @@ def read(
     names: bool | None = None,
     index_base: int | None = None,
     num_vertices: int | None = None,
+    vertices: Any = None,
     parallel_edges: ParallelEdges = "keep",
     self_loops: SelfLoops = "keep",
     progress: Progress = None,
@@ -102,13 +105,12 @@ def read(
         names: whether ids are names. Default: as a comment "# Ids: names" or "# Ids: integers" says, which
             `edgewise.write` puts into edge lists; else if the first edge has an id that is no integer, but numbers
             with a point are refused then, and so are fields between blanks that all end with a comma or the like.
-        index_base: the smallest id that `num_vertices` allows, 0 by default.
-        num_vertices: keeps vertices without edges: the ids are then ``index_base .. index_base +
-            num_vertices - 1``. Not with names.
+        index_base, num_vertices: the ids are ``index_base`` (0 by default) to ``index_base + num_vertices - 1``, with
+            those of vertices without edges. Not with names.
+        vertices: the ids of all vertices in their order, those without edges, too, as in `Graph.from_edges`.
         parallel_edges, self_loops: as in `Graph.from_edges`: ``parallel_edges="first"`` reads a file that
             lists each undirected edge in both directions.
-        progress: True for a bar on a terminal, or a function of the number of bytes of text, or of arrays, that have
-            been read.
+        progress: True for a bar on a terminal, or a function of the number of bytes that have been read.
         memory_limit: bytes that reading may take, the graph included. Default: the memory that is free.
 
     Warns:
@@ -129,7 +131,7 @@ def read(
         raise ParseError(f"path is {shown(path)}; expected the name of a file")
     options = ReadOptions(
         directed, weighted, columns, weight_column, delimiter, header, comments, names, index_base,
-        num_vertices, parallel_edges, self_loops, progress, memory_limit,
+        num_vertices, given_ids(vertices, num_vertices), parallel_edges, self_loops, progress, memory_limit,
     )  # fmt: skip
     place = as_path(path)
     if is_own(place, format):
@@ -161,10 +163,18 @@ def _read(place: Path, name: Any, options: ReadOptions) -> tuple[Graph, int]:
     known = graph_format(place, name)
     with budget.kept():
         if known is None:
-            return read_planned(*plan_file(budget, name, options))
-        check_options(place, known, options)
-        with showing(options.progress, f"reading {place.name}: bytes") as report:
-            return known.read(budget, options, report)
+            graph, mirrored = read_planned(*plan_file(budget, name, options))
+        else:
+            check_options(place, known, options)
+            with showing(options.progress, f"reading {place.name}: bytes") as report:
+                graph, mirrored = known.read(budget, options, report)
+        if options.vertices is None:
+            return graph, mirrored
+        budget.check(placing(graph))
+        try:
+            return placed(graph, options.vertices), mirrored
+        except GraphError as error:
+            raise GraphError(f"{place}: {error}") from None
 
 
 def _load(path: str | os.PathLike[str], options: ReadOptions) -> Graph:

@@ -8,6 +8,7 @@ import numpy as np
 from edgewise.errors import ParseError
 from edgewise.graph.checks import as_count, check_choice
 from edgewise.graph.graph import ParallelEdges, SelfLoops
+from edgewise.graph.ids import Ids
 from edgewise.memory import as_bytes
 from edgewise.numeric import is_integer
 from edgewise.progress import Progress
@@ -22,7 +23,7 @@ _LARGEST_BASE = 2**62
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The options of `edgewise.read`, explained there; None means "as the file has it"."""
+    """The options of `edgewise.read`, explained there; None means "as the file has it". `vertices` are given as ids."""
 
     directed: bool | None = None
     weighted: bool | None = None
@@ -34,6 +35,7 @@ class ReadOptions:
     names: bool | None = None
     index_base: int | None = None
     num_vertices: int | None = None
+    vertices: Ids | None = None
     parallel_edges: ParallelEdges = "keep"
     self_loops: SelfLoops = "keep"
     progress: Progress = None

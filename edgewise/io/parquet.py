@@ -81,7 +81,7 @@ class _Table:
         self._weight = None if places[2] is None else columns[places[2]]
         self._wanted = self._ends if self._weight is None else [*self._ends, self._weight]
         self._check(columns)
-        if self.num_rows == 0 and options.num_vertices is None:
+        if self.num_rows == 0 and options.num_vertices is None and options.vertices is None:
             raise ParseError(f"{budget.path} has no edges; give num_vertices for a graph without any")
         allowed_ids(budget.path, options, self.are_names)
 

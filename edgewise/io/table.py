@@ -217,7 +217,7 @@ class _Table:
         """The layout, from the caller's options and the first line of data."""
         for column in named_columns(options):
             self._place(column, [])
-        if not self._found and options.num_vertices is None:
+        if not self._found and options.num_vertices is None and options.vertices is None:
             raise ParseError(f"{self._path} has no edges; give num_vertices for a graph without any")
         first = self._first
         source, target, weight = self.places(options)
