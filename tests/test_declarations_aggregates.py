@@ -185,7 +185,7 @@ def inner(x):
         ("a = [x for x in range(3)]; state.value[v] = a[0]", "a list cannot be made", 2),
         ("a = np.zeros(3); state.value[v] = a[0]", "there is no zeros(", 2),
         ("state.value[v] = (y := message) + y", "':=' cannot be used", 2),
-        ("state.value[v] = 'abc' + message", "there is no add(Literal[str](abc), float64)", 2),
+        ("state.value[v] = 'abc' + message", "'abc': strings cannot be used", 2),
         ("state.value[v] = sorted((message, 3))[0]", "sorted(...) makes a list", 2),
         ("state.value[v] = np.random.rand()", "np.random.rand draws other numbers", 2),
         ("state.value[v] = random.random()", "random.random draws other numbers", 2),

@@ -428,7 +428,8 @@ def test_files_do_not_hold_them(tmp_path):
         ):
             write(graph, path)
     assert not list(tmp_path.iterdir())
-    write(graph, tmp_path / "a.mtx")
+    with pytest.warns(GraphWarning, match="which became numbers"):
+        write(graph, tmp_path / "a.mtx")
     assert ew.read(tmp_path / "a.mtx").targets.tolist() == graph.targets.tolist()
     indices = ew.Graph.from_csr(graph.offsets, graph.targets, graph.weights, graph.directed)
     indices.save(tmp_path / "a.edgewise")

@@ -104,6 +104,7 @@ WEIGHTS = st.sampled_from(
 
 
 @pytest.mark.filterwarnings("ignore:.*takes for formulas")
+@pytest.mark.filterwarnings("ignore:.*became a vertex like other names")
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), IDS, WEIGHTS, st.booleans(), st.sampled_from([".txt", ".tsv", ".csv", ".mtx", ".tsv.gz"]))
 def test_what_is_written_is_read_or_refused(

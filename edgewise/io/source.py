@@ -46,8 +46,8 @@ _BINARY = {
     codecs.BOM_UTF16_LE: _UTF_16,
     codecs.BOM_UTF16_BE: _UTF_16,
     b"PK\3\4": "a zip archive, or a workbook of Excel (unpack it, or save a sheet as CSV; .npz has to be a file)",
-    b"PAR1": "a table of Parquet, packed or from a pipe (unpack or copy it to a file first)",
-    MAGIC: "a graph of edgewise, packed or from a pipe (unpack or copy it to a file first)",
+    b"PAR1": "a table of Parquet, which has to be a file, neither packed nor a pipe, and read without another format=",
+    MAGIC: "a graph of edgewise, which has to be a file, neither packed nor a pipe, and read without another format=",
     b"ARROW1": "a table of Arrow or Feather (read it with pyarrow, and give it to edgewise.Graph.from_arrow)",
 }
 
