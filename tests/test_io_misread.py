@@ -54,6 +54,10 @@ def test_one_usual_name_is_no_reason_to_take_the_first_columns(read: Any) -> Non
     ):
         read(text)
     assert edges_of(read(text, columns=("source", "end"))) == [(7, 8, 3)]
+    assert edges_of(read("src,dest,cost\n1,2,3\n")) == [(1, 2, 3)]
+    assert edges_of(read("source,object\n1,2\n")) == [(1, 2)], "there are no other columns"
+    with pytest.raises(ParseError, match="has 'target', not one of each"):
+        read("target,object\n1,2\n")
     with pytest.raises(ParseError, match="has 'source', 'source', 'target', not one of each"):
         read("source,source,target\n1,2,3\n")
 
@@ -161,6 +165,10 @@ def test_files_that_say_they_are_undirected(file: Any, tmp_path: Any) -> None:
             warnings.simplefilter("error")
             assert not ew.read(tmp_path / name, directed=False).directed
             assert ew.read(tmp_path / name, directed=True).directed
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for comment in ("# Undirected: False", "% Directed, not undirected", "# undirected=0"):
+            assert ew.read(file(f"{comment}\n1 2\n", "a.txt")).directed
     with pytest.raises(ParseError, match="directed and undirected edges by its column 'Type'"):
         ew.read(file("Source,Target,Type\n1,2,Undirected\n2,3,Directed\n", "a.csv"))
 

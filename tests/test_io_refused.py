@@ -102,7 +102,7 @@ def test_broken_csv(file: Any, text: str, message: str) -> None:
         ),
         (
             f"{MATRIX} complex general\n2 2 1\n1 2 1 0\n",
-            "that is complex; expected pattern or integer or real",
+            "that is complex; expected pattern or integer or unsigned-integer or real",
         ),
         (f"{MATRIX} real skew-symmetric\n2 2 1\n", "skew-symmetric; expected general or symmetric"),
         (f"{MATRIX} real general\n", "has no line 'rows columns entries'"),

@@ -11,7 +11,7 @@ _LATER_SOURCES = {
 }  # fmt: skip
 _LATER_TARGETS = {
     "tonodeid", "tonode", "toid", "targetid", "dstid", "targetnode", "id2", "vertex2", "nodeid2",
-    "destination", "callee", "receiver",
+    "dest", "destid", "destination", "callee", "receiver",
 }  # fmt: skip
 WEIGHT = "weight"
 _WEIGHTS = {WEIGHT, "weights", "w", "cost", "length", "distance", "dist", "capacity", "value"}
@@ -47,9 +47,16 @@ def has_row_numbers(name: str) -> bool:
 
 def is_end(name: str) -> bool:
     """Whether a column of this name is likely to have sources, or targets."""
-    return not {name.lower(), _joined(name.lower())}.isdisjoint(
-        SOURCES | TARGETS | _LATER_SOURCES | _LATER_TARGETS
-    )
+    return _is_one_of(name, SOURCES | TARGETS | _LATER_SOURCES | _LATER_TARGETS)
+
+
+def may_be_ends(source: str, target: str) -> bool:
+    """Whether two columns may be sources and targets, in this order: neither has a usual name of the other."""
+    return not (_is_one_of(source, TARGETS | _LATER_TARGETS) or _is_one_of(target, SOURCES | _LATER_SOURCES))
+
+
+def _is_one_of(name: str, usual: set[str]) -> bool:
+    return not {name.lower(), _joined(name.lower())}.isdisjoint(usual)
 
 
 def usual_ends(names: list[str]) -> tuple[int, int] | None:

@@ -92,7 +92,7 @@ def read(
         columns: those of sources and targets, by number from 0 or by the name in the header. Default: those that the
             header calls "source" and "target", or "src" and "dst", "from" and "to", "u" and "v", "node1" and "node2",
             or else such as "FromNodeId" and "ToNodeId", "id_1" and "id_2", "origin" and "destination"; else the first
-            two. Refused where the header has one such name without its partner, or, for one of the two, no name.
+            two. Refused where more than two have one such name without its partner, or where one of them has no name.
         weight_column: the column of weights, by number or name; or the name of an attribute in braces or in GraphML.
         delimiter: between columns; "tab" is a tab. Default: spaces and tabs in edge lists; in CSV files whichever of
             tab, comma, semicolon, bar the first line has, else spaces.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from edgewise.convert.usual_names import is_end
+from edgewise.convert.usual_names import is_end, may_be_ends
 from edgewise.io.fields import (
     has_row_numbers,
     is_finite,
@@ -24,6 +24,7 @@ _MISSING = frozenset({"", "NA", "N/A", "#N/A", "<NA>", "nan", "NaN", "NAN", "nul
 #: Dates as eight digits.
 _DATE = re.compile("(19|20)[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])")
 _UNDIRECTED = re.compile(r"\bundirected\b", re.IGNORECASE)
+_NOT_SO = re.compile(r"\bnot\b|\bdirected\b|undirected\W+(false|no|0)\b", re.IGNORECASE)
 #: Lines that are looked at, and the fewest words above integers that may be names of columns.
 LOOKED_AT, _FEWEST = 20, 2
 _METIS = "If the first line has the numbers of vertices and edges, and each other line neighbours, give format='metis'"
@@ -34,7 +35,8 @@ _LENGTHS_OF_ROWS = 3
 def ends_problem(header: list[str]) -> str | None:
     """Why the first two columns may not be the sources and targets, where no two have usual names; None if they may."""
     usual = [name for name in header if is_end(name)]
-    if usual and usual_ends(header[:2]) is None:
+    are_all = len(header) == 2 and may_be_ends(*header)
+    if usual and usual_ends(header[:2]) is None and not are_all:
         return (
             f"of the usual names of sources and targets it has {listed(map(shown, usual))}, not one of each"
         )
@@ -118,7 +120,7 @@ def missing_doubt(names: list[str]) -> str | None:
 
 def says_undirected(comment: str) -> bool:
     """Whether a comment calls the graph undirected."""
-    return _UNDIRECTED.search(comment) is not None
+    return _UNDIRECTED.search(comment) is not None and _NOT_SO.search(comment) is None
 
 
 def kind_doubt(what: str) -> str:

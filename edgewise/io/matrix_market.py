@@ -14,7 +14,7 @@ from edgewise.io.writing import LineWriter
 from edgewise.text import shortened
 
 _MAGIC = b"%%MatrixMarket"
-_VALUES = {"pattern": 0, "integer": 1, "real": 1}
+_VALUES = {"pattern": 0, "integer": 1, "unsigned-integer": 1, "real": 1}
 _SYMMETRIES = ("general", "symmetric")
 _COMMENTS = "%"
 
@@ -30,8 +30,8 @@ def _plan(file: TextFile, options: ReadOptions) -> Plan:
         weight=2 if has_weights and options.weighted is not False else None,
         num_columns=3 if has_weights else 2,
         comments=_COMMENTS,
-        whole_weights=values == "integer",
-        fractions=values != "integer",
+        whole_weights=values != "real",
+        fractions=values == "real",
         form="ROW COLUMN VALUE" if has_weights else "ROW COLUMN",
     )
     if symmetry == "general":

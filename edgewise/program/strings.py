@@ -20,7 +20,8 @@ def no_strings(text: str) -> str:
 
 def string_in(tree: ast.FunctionDef, outside: Mapping[str, Any]) -> ast.expr | None:
     """The first string that a function uses: one in its source, or a name outside of it that stands for one, or for
-    several. Docstrings and annotations are not used, and fields of records, ``record["x"]``, have names.
+    several. Docstrings and annotations are not used, fields of records, ``record["x"]``, have names, and
+    ``float("inf")`` is a number.
 
     Args:
         tree: the definition of the function.
@@ -44,6 +45,8 @@ def _unused(node: ast.AST) -> ast.AST | None:
         return node.value if isinstance(node.value, ast.Constant) else None
     if isinstance(node, ast.AnnAssign):
         return node.annotation
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "float" and len(node.args) == 1:
+        return node.args[0] if isinstance(node.args[0], ast.Constant) else None
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant | ast.Name):
         return node.slice
     return None

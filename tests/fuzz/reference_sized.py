@@ -27,7 +27,8 @@ def read_matrix(data: bytes, weighted: bool | None = None) -> Expected:
     words = lines[0].lower().split()
     refuse_unless(len(words) == 5 and words[:3] == ["%%matrixmarket", "matrix", "coordinate"])
     kind, symmetry = words[3:]
-    refuse_unless(kind in ("pattern", "integer", "real") and symmetry in ("general", "symmetric"))
+    refuse_unless(kind in ("pattern", "integer", "unsigned-integer", "real"))
+    refuse_unless(symmetry in ("general", "symmetric"))
     kept = [line for line in lines if is_data(line, "%")]
     refuse_unless(kept and len(kept[0].split()) == 3)
     count, columns, entries = map(size, kept[0].split())
@@ -38,7 +39,7 @@ def read_matrix(data: bytes, weighted: bool | None = None) -> Expected:
     weights = None
     if kind != "pattern" and weighted is not False:
         texts = [row[2] for row in rows]
-        weights = list(map(integer64 if kind == "integer" else number, texts))
+        weights = list(map(number if kind == "real" else integer64, texts))
     return Expected(joined(ends, weights), symmetry == "general", range(1, count + 1))
 
 

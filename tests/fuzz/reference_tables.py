@@ -20,7 +20,8 @@ from reference import (
 )
 
 _SOURCES, _TARGETS = {"source", "src", "from", "u", "node1"}, {"target", "dst", "to", "v", "node2"}
-_ENDS = _SOURCES | _TARGETS | {"origin", "destination", "caller", "callee", "sender", "receiver"}
+_ALL_SOURCES = _SOURCES | {"origin", "caller", "sender"}
+_ALL_TARGETS = _TARGETS | {"dest", "destination", "callee", "receiver"}
 _WEIGHTS = {"weight", "weights", "w", "cost", "length", "distance", "dist", "capacity", "value"}
 
 
@@ -136,7 +137,9 @@ def _ends(titles: list[str] | None) -> tuple[int, int]:
     ends = _usual_ends(titles or [])
     if ends is None and titles is not None:
         refuse_unless(all(title.lower() != "weight" for title in titles[:2]))
-        refuse_unless(_usual_ends(titles[:2]) or not _ENDS & {title.lower() for title in titles})
+        plain = [title.lower() for title in titles]
+        are_all = len(plain) == 2 and plain[0] not in _ALL_TARGETS and plain[1] not in _ALL_SOURCES
+        refuse_unless(_usual_ends(titles[:2]) or are_all or not (_ALL_SOURCES | _ALL_TARGETS) & {*plain})
         refuse_unless(not {"", "unnamed: 0"} & {title.lower() for title in titles[:2]})
     return ends or (0, 1)
 
