@@ -3,6 +3,7 @@
 import random
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 import edgewise as ew
@@ -56,6 +57,9 @@ def test_a_file_without_edges(tmp_path):
     path.write_text("source,target\n")
     assert ew.read(path, vertices=["a", "b"], header=True).vertices.tolist() == ["a", "b"]
     assert ew.read(path, vertices=[], header=True).num_vertices == 0
+    empty = pyarrow.table({"source": pyarrow.array([], "string"), "target": pyarrow.array([], "string")})
+    pyarrow.parquet.write_table(empty, tmp_path / "g.parquet")
+    assert ew.read(tmp_path / "g.parquet", vertices=["a", "b"]).vertices.tolist() == ["a", "b"]
 
 
 def test_what_is_refused(tmp_path):

@@ -279,7 +279,7 @@ def _read(budget: Budget, options: ReadOptions, report: Report) -> tuple[Graph, 
     if table.doubt:
         warn(printable(table.doubt), GraphWarning)
     source, target, weight = _joined(parts or [table.no_edges()])
-    if not table.are_names:
+    if not (table.are_names and parts):
         try:
             return graph_of_columns(source, target, weight, options, budget)
         except GraphError as error:
