@@ -41,13 +41,16 @@ _LONGEST_LINE, LONGEST_ROW = 2**24, 2**28
 _LINE_BYTES = 12
 _NEWLINE, _RETURN = 10, 13
 _UTF_16 = "text in UTF-16 ('iconv -f UTF-16 -t UTF-8' converts it)"
+_HAS_TO_BE_A_FILE = (
+    "which has to be a file, and read as no other format (unpack it, or copy it to a file first)"
+)
 #: First bytes of files that are no text in UTF-8, and what they are.
 _BINARY = {
     codecs.BOM_UTF16_LE: _UTF_16,
     codecs.BOM_UTF16_BE: _UTF_16,
     b"PK\3\4": "a zip archive, or a workbook of Excel (unpack it, or save a sheet as CSV; .npz has to be a file)",
-    b"PAR1": "a table of Parquet, which has to be a file, neither packed nor a pipe, and read without another format=",
-    MAGIC: "a graph of edgewise, which has to be a file, neither packed nor a pipe, and read without another format=",
+    b"PAR1": f"a table of Parquet, {_HAS_TO_BE_A_FILE}",
+    MAGIC: f"a graph of edgewise, {_HAS_TO_BE_A_FILE}",
     b"ARROW1": "a table of Arrow or Feather (read it with pyarrow, and give it to edgewise.Graph.from_arrow)",
 }
 
