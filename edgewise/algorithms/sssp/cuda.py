@@ -32,6 +32,7 @@ from edgewise.algorithms.sssp.cuda_bounded import bounded_distances
 from edgewise.algorithms.sssp.cuda_layers import sweep
 from edgewise.algorithms.sssp.cuda_ring import Ring as Ring
 from edgewise.algorithms.sssp.cuda_rows import sorted_rows, suit
+from edgewise.algorithms.sssp.cuda_sums import distance_of, is_current
 from edgewise.algorithms.sssp.cuda_sums import make_sums as make_sums
 from edgewise.algorithms.sssp.path_tree import attach_rest
 from edgewise.algorithms.sssp.weights import auto_delta, may_overflow, narrow_dtype, refuse_overflow
@@ -53,7 +54,6 @@ from edgewise.kernels.cuda.device import (
     device_function,
     grid_barrier,
     lane,
-    load_fresh,
     num_blocks,
     num_threads,
     thread_index,
@@ -179,19 +179,11 @@ def make_search(distance: np.dtype, weighted: bool, apart: bool) -> Any:
         return True, plus(key, weight_of(k, graph.weights))
 
     @device_function
-    def waiting(v, below, best, context):
-        return np.int64(best[v])
-
-    @device_function
-    def is_current(v, key, best, context):
-        return np.int64(load_fresh(best, v)) >= key
-
-    @device_function
     def rise(below, start, far, count, width, best, block, context):
         _, delta = context
         return raised(start, delta), width
 
-    run = make_near_far(distance, message, waiting, rise, is_current, apart=apart)
+    run = make_near_far(distance, message, distance_of, rise, is_current, apart=apart)
 
     @device_function
     def search(graph, piles, block, delta, n, source, unreached):

@@ -14,7 +14,7 @@ import numpy as np
 
 from edgewise.algorithms.common.device_graph import WeightedOnGpu, lists
 from edgewise.algorithms.sssp.asked import Asked
-from edgewise.algorithms.sssp.cuda_sums import make_sums
+from edgewise.algorithms.sssp.cuda_sums import distance_of, is_current, make_sums
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Uint32s, type_of
@@ -90,19 +90,11 @@ def make_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
         return near, offered
 
     @device_function
-    def waiting(v, below, best, context):
-        return np.int64(best[v])
-
-    @device_function
-    def is_current(v, key, best, context):
-        return np.int64(load_fresh(best, v)) >= key
-
-    @device_function
     def rise(below, start, far, count, width, best, block, context):
         _, it = context
         return raised(start, it.delta), width
 
-    run = make_near_far(distance, message, waiting, rise, is_current, apart=apart)
+    run = make_near_far(distance, message, distance_of, rise, is_current, apart=apart)
 
     def bounded_kernel(it):
         """Distances; see `Bounded`."""

@@ -35,7 +35,7 @@ from edgewise.algorithms.sssp.cuda_ring import (
     target_by_window,
     windowed,
 )
-from edgewise.algorithms.sssp.cuda_sums import make_sums
+from edgewise.algorithms.sssp.cuda_sums import is_current, make_sums
 from edgewise.algorithms.sssp.weights import narrow_dtype
 from edgewise.execution import Execution
 from edgewise.graph.layers import GraphInLayers
@@ -56,7 +56,6 @@ from edgewise.kernels.cuda.device import (
     device_function,
     grid_barrier,
     lane,
-    load_fresh,
     num_threads,
     thread_index,
     warp_sum,
@@ -202,10 +201,6 @@ def make_kernel(distance: np.dtype, weighted: bool, apart: bool) -> Any:
     @device_function
     def waiting(p, below, best, context):
         return np.int64(p)
-
-    @device_function
-    def is_current(p, key, best, context):
-        return np.int64(load_fresh(best, p)) >= key
 
     @device_function
     def rise(below, start, far, count, width, best, block, context):

@@ -4,9 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.cuda.device import device_function, float_bits
+from edgewise.kernels.cuda.device import device_function, float_bits, load_fresh
 from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
+
+
+@device_function
+def distance_of(v: Any, below: Any, best: Any, context: Any) -> Any:
+    """The key that a far vertex waits with, for `make_near_far`: that of its distance."""
+    return np.int64(best[v])
+
+
+@device_function
+def is_current(v: Any, key: Any, best: Any, context: Any) -> Any:
+    """Whether a far vertex still has the distance that it was put aside with, for `make_near_far`."""
+    return np.int64(load_fresh(best, v)) >= key
 
 
 def make_sums(distance: np.dtype, weighted: bool) -> tuple[Any, Any, Any]:
