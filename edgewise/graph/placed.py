@@ -3,20 +3,18 @@
 import numpy as np
 
 from edgewise.errors import GraphError
-from edgewise.graph.csr import Rows, offset_dtype
+from edgewise.graph.csr import Rows
 from edgewise.graph.given_ids import places_among
 from edgewise.graph.graph import Graph
 from edgewise.graph.ids import Ids
+from edgewise.layout.layers import Order, move_rows
 from edgewise.text import shown
-
-#: Bytes of an arc while it is placed, beyond those of both graphs.
-_ARC_BYTES = 24
 
 
 def placing(graph: Graph) -> int:
     """The bytes that `placed` takes, both graphs included."""
     of_arc = 4 + (0 if graph.weight_dtype is None else graph.weight_dtype.itemsize)
-    return (2 * of_arc + _ARC_BYTES) * graph.num_arcs
+    return 2 * of_arc * graph.num_arcs
 
 
 def placed(graph: Graph, ids: Ids) -> Graph:
@@ -31,18 +29,12 @@ def placed(graph: Graph, ids: Ids) -> Graph:
         raise GraphError(
             f"there are edges of {shown(missing)}, which is not in vertices. Add it there, or leave vertices out"
         )
-    degrees = np.zeros(ids.num_vertices + 1, np.int64)
-    degrees[places + 1] = np.diff(graph.offsets)
-    offsets = np.cumsum(degrees)
-    moved = np.repeat(offsets[places] - graph.offsets[:-1], np.diff(graph.offsets)) + np.arange(
-        graph.num_arcs
-    )
-    targets = np.empty(graph.num_arcs, np.int32)
-    targets[moved] = places[graph.targets]
-    weights = None
-    if graph.weights is not None:
-        weights = np.empty_like(graph.weights)
-        weights[moved] = graph.weights
-    rows = Rows(offsets.astype(offset_dtype(graph.num_arcs)), targets, weights)
+    vertices = np.empty(ids.num_vertices, np.int32)
+    others = np.setdiff1d(np.arange(ids.num_vertices, dtype=np.int32), places)
+    place = np.concatenate([places, others])
+    vertices[place] = np.arange(ids.num_vertices, dtype=np.int32)
+    order = Order(vertices, place, np.array([0, ids.num_vertices]))
+    offsets = np.append(graph.offsets, np.full(len(others), graph.num_arcs, graph.offsets.dtype))
+    rows = Rows(*move_rows(order, offsets, graph.targets, graph.weights))
     loops = 0 if graph.directed else 2 * graph.num_edges - graph.num_arcs
     return Graph(rows, ids, graph.directed, loops)
