@@ -7,6 +7,7 @@ import numpy as np
 
 from edgewise.building.names import Names
 from edgewise.building.sizes import Room
+from edgewise.convert.usual_names import is_weight, usual_ends
 from edgewise.errors import GraphError
 from edgewise.graph.checks import check_lengths
 from edgewise.graph.foreign_arrays import lies_on_gpu
@@ -15,7 +16,6 @@ from edgewise.graph.id_columns import as_id_column
 from edgewise.graph.ids import Ids
 from edgewise.graph.weights import as_weights
 from edgewise.io.doubts import ends_problem
-from edgewise.io.fields import is_weight, usual_ends
 from edgewise.kernels.door import cuda_door
 from edgewise.text import listed, shown
 

@@ -20,6 +20,7 @@ from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import Edges, LineLayout, Scan, narrow
 from edgewise.io.misread import refuse_marks_of_rows
 from edgewise.io.options import ReadOptions
+from edgewise.io.rows import most_neighbors
 from edgewise.io.source import LONGEST_ROW, TextFile
 from edgewise.io.split import split_line
 from edgewise.io.table import allowed_ids
@@ -85,8 +86,7 @@ class AdjlistScan(Scan):
         return super().bytes_of_graph(options) + _COPIES * heads
 
     def _most_edges(self, text: bytes) -> int:
-        """No fewer edges than a block of whole lines holds: each number might be a neighbour."""
-        return text.count(b" ") + text.count(b"\t") + text.count(b"\n")
+        return most_neighbors(text)
 
     def edges(self) -> Edges:
         """All edges that were read, joined, and the vertices that lines begin with."""

@@ -5,15 +5,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from edgewise.convert.usual_names import is_end, may_be_ends
-from edgewise.io.fields import (
-    has_row_numbers,
-    is_finite,
-    is_integer,
-    is_number,
-    is_weight,
-    usual_ends,
-)
+from edgewise.convert.usual_names import has_row_numbers, is_end, is_weight, may_be_ends, usual_ends
+from edgewise.io.fields import is_finite, is_integer, is_number
 from edgewise.io.lines import Edges
 from edgewise.text import listed, shortened, shown
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.io.tokens import is_blank
 from edgewise.kernels.cache import device_function, kernel
 
 #: Words of the state: where the line that stopped the scan begins, its number, where the key begins and stops that is
@@ -17,7 +18,7 @@ DONE, NO_ATTRIBUTES, BROKEN, NEW_KEY, NOT_A_NUMBER, MISSING, UNEXPECTED = range(
 #: What is wanted: the attributes are left out unread, or read; and so that there is a weight in them.
 UNREAD, NO_WEIGHT, WEIGHT = range(3)
 
-_NEWLINE, _RETURN, _SPACE, _TAB = 10, 13, 32, 9
+_NEWLINE, _SPACE = 10, 32
 _QUOTES, _BACKSLASH, _COMMA, _COLON, _MARKS = (34, 39), 92, 44, 58, (44, 59, 124)
 _OPEN, _CLOSE, _BRACE, _END = 40, 41, 123, 125
 _OPENING, _CLOSING = (40, 91, 123), (41, 93, 125)
@@ -27,13 +28,8 @@ _ZERO, _NINE, _N, _P = 48, 57, 110, 112
 
 
 @device_function
-def _is_blank(c: Any) -> Any:
-    return c in (_SPACE, _TAB, _RETURN)
-
-
-@device_function
 def _past_blanks(text: Any, p: Any, end: Any) -> Any:
-    while p < end and _is_blank(text[p]):
+    while p < end and is_blank(text[p]):
         p += np.uint64(1)
     return p
 
@@ -83,7 +79,7 @@ def _key_of(text: Any, start: Any, stop: Any, state: Any, pool: Any, ends: Any) 
 @device_function
 def _number_in(text: Any, start: Any, stop: Any) -> Any:
     """The digits of a value, which may be of NumPy's: np.float64(1.5); an empty field if it is no number."""
-    while stop > start and _is_blank(text[stop - np.uint64(1)]):
+    while stop > start and is_blank(text[stop - np.uint64(1)]):
         stop -= np.uint64(1)
     if stop > start and text[start] == _N and text[start + np.uint64(1)] == _P:
         if text[stop - np.uint64(1)] != _CLOSE:
@@ -161,7 +157,7 @@ def replace_attributes(
             if brace in (end, p):
                 return NO_ATTRIBUTES
             before = text[brace - one]
-            if not (_is_blank(before) or before in _MARKS):
+            if not (is_blank(before) or before in _MARKS):
                 return NO_ATTRIBUTES
             first, last = brace, brace
             if wanted != UNREAD:

@@ -16,11 +16,12 @@ from typing import IO, Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from edgewise.convert.usual_names import is_weight
 from edgewise.errors import GraphWarning, OutputError, ParseError, warn
 from edgewise.graph import Graph
 from edgewise.io.budget import NAME_BYTES, Budget, bytes_of_graph
 from edgewise.io.column_texts import as_written
-from edgewise.io.fields import is_integer, is_number, is_weight
+from edgewise.io.fields import is_integer, is_number
 from edgewise.io.formats import GraphFormat, Report
 from edgewise.io.lines import Edges
 from edgewise.io.markup import Element, elements

@@ -90,8 +90,7 @@ class RowScan(Scan):
             )
 
     def _most_edges(self, text: bytes) -> int:
-        """No fewer edges than a block of whole rows holds: each number might be a neighbour."""
-        return text.count(b" ") + text.count(b"\t") + text.count(b"\n")
+        return most_neighbors(text)
 
     def _refuse(self, reason: int, text: bytes) -> None:
         """Raise the error that says what the scan stopped at, and what to do."""
@@ -107,3 +106,8 @@ class RowScan(Scan):
         }[reason]
         start = int(self.state[tokens.POSITION])
         self._fail(int(self.state[tokens.LINE]), text[start : text.index(b"\n", start)], expected + rows.hint)
+
+
+def most_neighbors(text: bytes) -> int:
+    """No fewer edges than a block of whole rows holds: each number might be a neighbour."""
+    return text.count(b" ") + text.count(b"\t") + text.count(b"\n")

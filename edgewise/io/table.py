@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Self
 
+from edgewise.convert.usual_names import has_row_numbers, is_no_weight, is_usual_weight, is_weight, usual_ends
 from edgewise.errors import GraphError, ParseError
 from edgewise.io.declared import Declared
 from edgewise.io.doubts import (
@@ -25,16 +26,11 @@ from edgewise.io.edge_data import edge_data, refuse_other_of_networkx
 from edgewise.io.fields import (
     are_names_above_ids,
     has_decimal_comma,
-    has_row_numbers,
     is_finite,
     is_integer,
     is_missing,
-    is_no_weight,
     is_number,
-    is_usual_weight,
-    is_weight,
     looks_like_header,
-    usual_ends,
 )
 from edgewise.io.formats import Plan
 from edgewise.io.lines import UNCLOSED, LineLayout

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
+from edgewise.convert.usual_names import usual_ends
 from edgewise.errors import ParseError
-from edgewise.io.fields import is_integer, is_number, usual_ends
+from edgewise.io.fields import is_integer, is_number
 from edgewise.io.formats import Format, Plan
 from edgewise.io.lines import LineLayout
 from edgewise.io.options import ReadOptions

@@ -43,7 +43,7 @@ _POWERS = 10.0 ** np.arange(23)
 
 
 @device_function
-def _is_blank(c: Any) -> Any:
+def is_blank(c: Any) -> Any:
     return c in (_SPACE, _TAB, _RETURN)
 
 
@@ -51,14 +51,14 @@ def _is_blank(c: Any) -> Any:
 def field_at(text: Any, p: Any, end: Any, delimiter: Any) -> Any:
     """The field at p: its start, its stop, where the next one begins (past `end` if there is none), and
     whether it stands in quotes (2: quotes that are not closed at its end)."""
-    while p < end and text[p] != delimiter and _is_blank(text[p]):
+    while p < end and text[p] != delimiter and is_blank(text[p]):
         p += np.uint64(1)
     start = p
     if delimiter == WHITESPACE:
-        while p < end and not _is_blank(text[p]):
+        while p < end and not is_blank(text[p]):
             p += np.uint64(1)
         stop = p
-        while p < end and _is_blank(text[p]):
+        while p < end and is_blank(text[p]):
             p += np.uint64(1)
         return start, stop, p if p < end else end + np.uint64(1), 0
     if start < end and text[start] == _QUOTE:
@@ -68,14 +68,14 @@ def field_at(text: Any, p: Any, end: Any, delimiter: Any) -> Any:
         stop, quoted = p, 1 if p < end else 2
         p += np.uint64(1)
         while p < end and text[p] != delimiter:
-            if not _is_blank(text[p]):
+            if not is_blank(text[p]):
                 quoted = 2
             p += np.uint64(1)
         return start + np.uint64(1), stop, p + np.uint64(1), quoted
     while p < end and text[p] != delimiter:
         p += np.uint64(1)
     stop = p
-    while stop > start and _is_blank(text[stop - np.uint64(1)]):
+    while stop > start and is_blank(text[stop - np.uint64(1)]):
         stop -= np.uint64(1)
     return start, stop, p + np.uint64(1), 0
 
@@ -343,7 +343,7 @@ def scan(
         while text[end] != _NEWLINE:
             end += np.uint64(1)
         p = begin
-        while p < end and _is_blank(text[p]):
+        while p < end and is_blank(text[p]):
             p += np.uint64(1)
         if p < end and not is_comment[text[p]]:
             if delimiter == _TAB:
