@@ -36,7 +36,7 @@ ANSWERS = {"bfs": "level", "sssp": "distance"}
 FIELDS = (
     "graph", "vertices", "edges", "max_degree", "mean_degree", "deviation", "program", "strategy", "supersteps", "ms",
     "kernel_ms", "delivering_ms", "computing_ms", "overhead_ms", "layout_ms", "graph_bytes", "strategy_bytes",
-    "run_bytes", "bound", "max_after", "split_percent", "degrees", "degrees_after", "right",
+    "layout_bytes", "run_bytes", "bound", "max_after", "split_percent", "degrees", "degrees_after", "right",
 )  # fmt: skip
 #: For how many graphs a strategy makes its arrays; the first does not count, since CuPy takes memory from the driver.
 PREPARED = 4
