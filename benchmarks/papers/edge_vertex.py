@@ -17,7 +17,7 @@ Shortest paths start at several drawn vertices that reach at least a tenth of th
 these. Components by renumbered vertices run on the moved graph, and labels are moved back, since a label is a number.
 
 Of the paper's graphs, RMAT and Random are made with the generator's parameters; "Journal" is R-MAT with the vertices
-and edges of com-LiveJournal, "Journal, hubs" also with about its largest in-degree. The real ones are those of the
+and edges of com-LiveJournal, "Journal with hubs" also with about its largest in-degree. The real ones are those of the
 project's test data, where they are at hand.
 """
 

@@ -41,7 +41,7 @@ PROFILED = (
 )
 PROFILED_SUPERSTEPS = 3
 SORTED_MILLIONS = (1, 4, 16)
-#: With these the largest in-degree of "Journal, hubs" is about the 2,454 that the paper prints for com-LiveJournal.
+#: With these the largest in-degree of "Journal with hubs" is about the 2,454 that the paper prints for com-LiveJournal.
 HUBS = (0.4963, 0.15, 0.15, 0.2037)
 
 
@@ -73,11 +73,11 @@ GRAPHS: dict[str, Callable[[], Columns]] = {
     "RMAT": lambda: thinned(rmat_on_gpu(20, 18_500_000, 1, GTGRAPH), 1_000_000, 16_000_000),
     "Random": lambda: uniform_on_gpu(1_000_000, 16_000_000, 1),
     "Journal": lambda: journal(GTGRAPH),
-    "Journal, hubs": lambda: journal(HUBS),
+    "Journal with hubs": lambda: journal(HUBS),
     "soc-Epinions1": lambda: real("soc-Epinions1-sym"),
     "cnr-2000": lambda: real("cnr-2000"),
     "actor-collab": lambda: real("actor-collab"),
     "road-NE": lambda: real("road-NE"),
 }
 #: The graphs that goals are about.
-CLAIMED = tuple(name for name in GRAPHS if name != "Journal, hubs")
+CLAIMED = tuple(name for name in GRAPHS if name != "Journal with hubs")

@@ -80,8 +80,8 @@ class Found:
         return self.number(graph, program, strategy, field) / self.number(graph, program, "BS", field)
 
     def memory(self, graph: str, program: str, strategy: str) -> float:
-        """Bytes: the graph, what the strategy and a layout made for it, and the run with its results."""
-        kinds = ("graph_bytes", "strategy_bytes", "layout_bytes", "run_bytes")
+        """Bytes: the graph, what the strategy made for it, and the run with its results."""
+        kinds = ("graph_bytes", "strategy_bytes", "run_bytes")
         return sum(self.number(graph, program, strategy, kind) for kind in kinds)
 
     def chunking(self, graph: str, program: str, field: str = KERNEL) -> float:
