@@ -64,6 +64,11 @@ class DeviceError(EdgewiseError, RuntimeError):
     """A GPU that was asked for cannot be used. The message says why and what mends it."""
 
 
+class DistributedError(EdgewiseError, RuntimeError):
+    """Several processes that were to carry out a run together do not: they were not started so, one has ended, or does
+    not answer in time."""
+
+
 class DeviceWarning(EdgewiseWarning, RuntimeWarning):
     """A run that was to go to a GPU, which has no room for it, and goes on the CPU."""
 

@@ -319,9 +319,15 @@ def run(
     memory_limit: float | str | None = None,
     check: bool = False,
     seed: int | None = None,
-) -> ProgramResult:
+    distributed: bool = False,
+) -> Any:
     how: dict[str, Any] = {"max_supersteps": max_supersteps, "progress": progress, "seed": seed}
     how |= {"memory_limit": memory_limit, "check": check}
+    check_flags(ProgramError, "run: ", distributed=distributed)
+    if distributed:
+        from edgewise.distributed import run as run_distributed
+
+        return run_distributed(program, graph, device=device, schedule=schedule, **how)
     if not isinstance(getattr(schedule, "layout", None), Layered) and _numbering_anew(schedule) is None:
         return run_on(program, graph, device=device, schedule=schedule, **how)
     instance = instance_of(program)

@@ -187,6 +187,10 @@ class Prepared:
 
         run, outcome = carried_out()
         run.notes.extend(outcome.explanation)
+        return self._result(values, run, outcome)
+
+    def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> ProgramResult:
+        """The result of a run with these values."""
         return ProgramResult(self, values, run, outcome)
 
     def carry_out(

@@ -85,7 +85,7 @@ def make_program_kernel(spec: Specification, read: DeviceFunction, parts: Parts)
     """The kernel, not compiled. It calls all phases from one function, so the compiler sees them together."""
     make_state, fill, start_run, decide, pushing, pull_all, computing, aggregates, resume_phase = parts
     _, push_list, push_all = pushing
-    _, vertex_phase_list, vertex_phase_all = computing
+    vertex_phase_list, vertex_phase_all = computing.vertex_phase_list, computing.vertex_phase_all
     fold_aggregates, fold_late = aggregates.fold_aggregates, aggregates.fold_late
     has_resume, has_aggregates, has_late_aggregates = spec.has_resume, spec.folds_always, spec.folds_late
 
@@ -184,7 +184,9 @@ def make_kernel(
     make_messages = make_buffered if buffered else make_combined
     messages = make_messages(compiled, binding, message, combine)
     pushing = make_pushing(edge_compute, glue.make_out_edge, messages.hand_over)
-    pull_all = None if buffered else make_pull(spec, message, edge_compute, glue.make_in_edge, combine)
+    pull_all = (
+        None if buffered else make_pull(spec, message, edge_compute, glue.make_in_edge, combine).pull_all
+    )
     computing, aggregates = make_computing(messages.compute), make_aggregates(glue)
     decisions = make_decisions(spec, message, ordered, functions["proceed"], glue.make_state)
     superstep_alone = make_superstep_alone(pushing.push_arcs, computing.compute_list)

@@ -1,5 +1,7 @@
 """Pull: vertices gather over their in-edges."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from edgewise.engine.cpu.pieces import claim_piece
@@ -11,14 +13,21 @@ from edgewise.kernels.cpu.atomics import unwrap
 from edgewise.program.inspect import Specification
 
 
+class Pulling(NamedTuple):
+    """Compiled functions that gather over the in-edges of one vertex, and of a thread's share of all."""
+
+    pull_vertex: DeviceFunction
+    pull_all: DeviceFunction
+
+
 def make_pull(
     spec: Specification,
     message: np.dtype,
     edge_compute: DeviceFunction,
     make_in_edge: DeviceFunction,
     combine: DeviceFunction,
-) -> DeviceFunction:
-    """The function by which a thread gathers over the in-edges of its share of vertices; messages are combined."""
+) -> Pulling:
+    """The functions that gather; messages are combined."""
     cast, identity = cast_and_identity(message, spec.combine, device_function)
     needs_arcs = spec.needs_arc_index
     # The compiler moves a condition on the target alone out of the loop over its in-edges (unswitching) if edge_compute
@@ -60,4 +69,4 @@ def make_pull(
             for v in range(first, last):
                 pull_vertex(v, stamp, everyone, state, graph, own, work)
 
-    return pull_all
+    return Pulling(pull_vertex, pull_all)

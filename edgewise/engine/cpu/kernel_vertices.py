@@ -24,8 +24,10 @@ from edgewise.primitives.vertices import NO_VERTEX
 
 
 class Computing(NamedTuple):
-    """Compiled functions that compute part of a list, a thread's share of both lists, and its share of all vertices."""
+    """Compiled functions that compute one vertex, part of a list, a thread's share of both lists, and its share of all
+    vertices."""
 
+    compute_vertex: DeviceFunction
     compute_list: DeviceFunction
     vertex_phase_list: DeviceFunction
     vertex_phase_all: DeviceFunction
@@ -86,4 +88,4 @@ def make_computing(compute: DeviceFunction) -> Computing:
         atomic_add(shared, COUNT, count)
         atomic_add(shared, EDGES, edges)
 
-    return Computing(compute_list, vertex_phase_list, vertex_phase_all)
+    return Computing(compute_vertex, compute_list, vertex_phase_list, vertex_phase_all)

@@ -52,3 +52,18 @@ def claim_piece(control: Any, slot: Any, step: Any, offsets: Any, n: Any, m: Any
     first = _first_vertex(offsets, np.int64(0), n, start)
     last = _first_vertex(offsets, first, min(n, first + step), stop)
     return first, last, start, stop
+
+
+@device_function
+def claim_piece_within(control: Any, slot: Any, step: Any, offsets: Any, low: Any, high: Any) -> Any:
+    """As `claim_piece`, of the vertices v with low <= v < high alone and their arcs.
+
+    For arcs, take ``range(max(first - 1, low), last)``.
+    """
+    begin = np.int64(offsets[low]) + low
+    end = np.int64(offsets[high]) + high
+    start = begin + claim(control, slot, step, end - begin)
+    stop = min(end, start + step)
+    first = _first_vertex(offsets, low, high, start)
+    last = _first_vertex(offsets, first, min(high, first + step), stop)
+    return first, last, start, stop

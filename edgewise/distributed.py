@@ -1,0 +1,152 @@
+"""Programs that run on several processes: one of each on every rank that torchrun has started."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from edgewise.engine.contract import AbstractEngine, Outcome
+from edgewise.engine.delivery import Delivery
+from edgewise.engine.distributed.group import Group, connect
+from edgewise.engine.distributed.program import DistributedProgram, PartOutcome
+from edgewise.engine.lowering.compiled import compiled_for
+from edgewise.errors import DistributedError, ScheduleError
+from edgewise.execution import Chosen, Execution, as_schedule, choose
+from edgewise.graph import Graph
+from edgewise.kernels.cache import program_function
+from edgewise.kernels.cpu.team import available_threads
+from edgewise.program.declare import Program
+from edgewise.program_result import ProgramResult
+from edgewise.run import Prepared, instance_of
+from edgewise.schedule import Schedule
+from edgewise.text import shown
+
+
+class DistributedResult:
+    """The final state of a program's run on one rank. Vertex fields are attributes: ``result.distance`` has the values
+    of this rank's vertices alone.
+
+    Attributes:
+        graph: the graph.
+        vertices: the indices of this rank's vertices, a slice.
+        rank, num_ranks: which rank this is, of how many.
+        aggregates: the last value of each aggregator, the same on all ranks.
+        supersteps: how many were run.
+        ended: why the run ended.
+        seconds: how long it took, without compiling and laying out.
+        sent_bytes: what this rank sent to others in all runs so far.
+    """
+
+    def __init__(
+        self, prepared: Prepared, values: dict[str, Any], run: Execution, outcome: PartOutcome
+    ) -> None:
+        self.graph, self.vertices = prepared.graph.itself, outcome.ranges.own
+        self.rank, self.num_ranks = outcome.group.rank, outcome.group.size
+        self.aggregates, self.supersteps = outcome.aggregates, outcome.supersteps
+        self.ended, self.sent_bytes = str(outcome.ended), outcome.group.sent_bytes
+        self._prepared, self._values, self._run, self._outcome = prepared, values, run, outcome
+
+    @property
+    def seconds(self) -> float:
+        return self._run.seconds
+
+    @property
+    def fields(self) -> dict[str, np.ndarray]:
+        """The vertex fields of this rank's vertices, by name."""
+        return {name: values[self.vertices] for name, values in self._outcome.vertex_fields.items()}
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        outcome = vars(self).get("_outcome")
+        if outcome is None or name not in outcome.vertex_fields:
+            raise AttributeError(f"the result of a distributed run has no '{name}'")
+        found: np.ndarray = outcome.vertex_fields[name][self.vertices]
+        return found
+
+    def __dir__(self) -> Iterator[str]:
+        return iter(sorted({*super().__dir__(), *self._outcome.vertex_fields}))
+
+    def explain(self) -> str:
+        """How the run was carried out, a line for each decision."""
+        return "\n".join(self._run.notes)
+
+    def gather(self) -> ProgramResult:
+        """The result of the whole run, on each rank. All ranks have to call it.
+
+        Raises:
+            DistributedError: another rank has ended, or does not answer in time.
+        """
+        return ProgramResult(self._prepared, self._values, self._run, self._outcome.gather())
+
+
+class PreparedRank(Prepared):
+    """A program validated, compiled and laid out for one rank of several.
+
+    Args:
+        program, graph, schedule: as for `edgewise.run.prepare`.
+        group: the ranks.
+    """
+
+    def __init__(self, program: type[Program], graph: Graph, schedule: Schedule | None, group: Group) -> None:
+        schedule = as_schedule(program.__name__, schedule)
+        if (schedule.delivery, schedule.balance, schedule.layout) != ("auto", "auto", "auto"):
+            raise ScheduleError(
+                f"{program.__name__}: got {schedule}; a distributed run decides by itself how messages go: expected "
+                "num_threads alone"
+            )
+        if schedule.num_threads is None:
+            schedule = replace(schedule, num_threads=_threads_of_rank())
+        super().__init__(program, graph, "cpu", schedule)
+        self._group = group
+
+    def _choose(self, limit: int | None) -> Chosen:
+        return choose(self.spec.name, self.graph, "cpu", self._schedule, work=0, rounds=1, programmed=True)
+
+    def _made(self, on_gpu: bool, delivery: Delivery, message: np.dtype) -> AbstractEngine:
+        self._check_current()
+        return DistributedProgram(
+            compiled_for(self.spec, program_function), self._binding, message, self._group
+        )
+
+    def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> Any:
+        return DistributedResult(self, values, run, outcome) if isinstance(outcome, PartOutcome) else None
+
+
+def _threads_of_rank() -> int:
+    """The threads of one rank, where the ranks of a machine share its processors."""
+    import os
+
+    text = os.environ.get("LOCAL_WORLD_SIZE", "1")
+    here = int(text) if text.isdigit() and int(text) > 0 else 1
+    return max(1, available_threads() // here)
+
+
+def run(
+    program: Program | type[Program], graph: Graph, *, device: str, schedule: Schedule | None, **how: Any
+) -> DistributedResult:
+    """Run a program on all ranks together; see `edgewise.run.run`."""
+    instance = instance_of(program)
+    name = type(instance).__name__
+    if device not in ("auto", "cpu"):
+        raise DistributedError(
+            f"{name}: device is {shown(device)}; distributed runs are on CPUs so far: expected 'cpu'"
+        )
+    group = connect()
+    _check_same_graph(name, graph, group)
+    prepared: Any = PreparedRank(type(instance), graph, schedule, group)
+    found: DistributedResult = prepared.run(dict(instance.values), **how)
+    return found
+
+
+def _check_same_graph(name: str, graph: Graph, group: Group) -> None:
+    """Refuse graphs that differ between ranks, as far as a look at them tells."""
+    n, m = graph.num_vertices, graph.num_arcs
+    some = np.linspace(0, n, min(n + 1, 1024)).astype(np.int64)
+    seen = np.concatenate([[n, m, graph.weighted], np.asarray(graph.offsets)[some]]).astype(np.int64)
+    for rank, other in enumerate(group.everywhere(seen.view(np.uint8))[0]):
+        if len(other) != seen.nbytes or (other.view(np.int64) != seen).any():
+            counts = other.view(np.int64)[:2].tolist()
+            raise DistributedError(
+                f"{name}: rank {group.rank} has a graph of {n:,} vertices and {m:,} arcs, and rank {rank} another one, "
+                f"of {counts[0]:,} and {counts[1]:,}; expected the same on all ranks, read from the same file"
+            )

@@ -1,0 +1,170 @@
+"""The ranks of a distributed run, and how they speak: each sends bytes to each other at the same time.
+
+`torch.distributed` starts nothing here: ranks are started by torchrun or by what stands for it, which sets RANK,
+WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Ranks speak by gloo.
+"""
+
+import datetime
+import importlib.util
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from edgewise.errors import DistributedError
+
+#: What torchrun sets.
+_STARTED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+#: Seconds after which a rank that waits for others gives up, unless ``$EDGEWISE_TIMEOUT`` says otherwise.
+_TIMEOUT = 300.0
+#: Bytes that each rank sends to each other at once. What is longer takes a second exchange.
+_BLOCK = 1024
+#: The words at the beginning of a block: the bytes for this rank, whether the sender has longer ones for anybody, and
+#: the sender's word.
+_LENGTH, _IS_LONGER, _WORD = range(3)
+_WORDS = 3
+_FIRST = _BLOCK - 8 * _WORDS
+
+
+class Group:
+    """The ranks of a run. All of them call the same methods in the same order.
+
+    Attributes:
+        rank, size: which rank this is, of how many.
+        sent_bytes: the bytes that this rank has sent to others.
+        exchanges: how often ranks have waited for each other.
+    """
+
+    def __init__(self, rank: int, size: int, among: Any = None) -> None:
+        self.rank, self.size = rank, size
+        self.sent_bytes = self.exchanges = 0
+        self._among = among
+        self._blocks = np.zeros((size, _BLOCK), np.uint8)
+        self._received = np.zeros((size, _BLOCK), np.uint8)
+
+    def exchange(self, parts: Sequence[np.ndarray], word: int = 0) -> tuple[list[np.ndarray], list[int]]:
+        """Send each rank its part, and all of them a word.
+
+        Args:
+            parts: for each rank, uint8, of any lengths.
+            word: a number of 64 bits.
+
+        Returns:
+            What each rank sent to this one, and the word of each.
+
+        Raises:
+            DistributedError: a rank has ended, or does not answer in time.
+        """
+        if self.size == 1:
+            return list(parts), [word]
+        blocks, words = self._blocks, self._blocks.view(np.int64)
+        words[:, _IS_LONGER] = any(len(part) > _FIRST for part in parts)
+        words[:, _WORD] = word
+        for rank, part in enumerate(parts):
+            words[rank, _LENGTH] = len(part)
+            first = part[:_FIRST]
+            blocks[rank, 8 * _WORDS : 8 * _WORDS + len(first)] = first
+        self._swap(self._received.reshape(-1), blocks.reshape(-1))
+        heads = self._received.view(np.int64)[:, :_WORDS].copy()
+        lengths, found = heads[:, _LENGTH].tolist(), heads[:, _WORD].tolist()
+        received = [
+            self._received[rank, 8 * _WORDS : 8 * _WORDS + min(length, _FIRST)].copy()
+            for rank, length in enumerate(lengths)
+        ]
+        if heads[:, _IS_LONGER].any():
+            received = self._with_rests(received, parts, lengths)
+        return received, found
+
+    def everywhere(self, part: np.ndarray, word: int = 0) -> tuple[list[np.ndarray], list[int]]:
+        """Send the same part to all ranks; see `exchange`."""
+        return self.exchange([part] * self.size, word)
+
+    def total(self, value: int) -> int:
+        """The sum of a number over all ranks."""
+        return sum(self.everywhere(np.empty(0, np.uint8), value)[1])
+
+    def _with_rests(
+        self, received: list[np.ndarray], parts: Sequence[np.ndarray], lengths: list[int]
+    ) -> list[np.ndarray]:
+        """What was received, with what did not fit into blocks."""
+        sent = [max(0, len(part) - _FIRST) for part in parts]
+        got = [max(0, length - _FIRST) for length in lengths]
+        rests = np.concatenate([part[_FIRST:] for part in parts])
+        into = np.empty(sum(got), np.uint8)
+        self._swap(into, rests, got, sent)
+        ends = np.cumsum(got)
+        return [
+            np.concatenate((first, into[end - length : end])) if length else first
+            for first, end, length in zip(received, ends, got, strict=True)
+        ]
+
+    def _swap(
+        self, into: np.ndarray, sent: np.ndarray, got: list[int] | None = None, given: list[int] | None = None
+    ) -> None:
+        import torch
+        import torch.distributed as distributed
+
+        to_itself = len(sent) // self.size if given is None else given[self.rank]
+        self.sent_bytes += len(sent) - to_itself
+        self.exchanges += 1
+        try:
+            distributed.all_to_all_single(
+                torch.from_numpy(into), torch.from_numpy(sent), got, given, group=self._among
+            )
+        except RuntimeError as error:
+            raise DistributedError(
+                f"rank {self.rank} of {self.size}: another rank has ended, or did not answer in time "
+                f"($EDGEWISE_TIMEOUT seconds, {timeout_seconds():g} now); look for the first error of another rank: "
+                f"{str(error).splitlines()[0]}"
+            ) from error
+
+
+def timeout_seconds() -> float:
+    """How long a rank waits for the others."""
+    text = os.environ.get("EDGEWISE_TIMEOUT", "")
+    try:
+        seconds = float(text) if text else _TIMEOUT
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise DistributedError(f"$EDGEWISE_TIMEOUT is {text!r}; expected seconds, such as 300")
+    return seconds
+
+
+_groups: list[Group] = []
+
+
+def connect() -> Group:
+    """The ranks that were started with this one, connected at the first call.
+
+    Raises:
+        DistributedError: PyTorch is not installed, this process was not started as a rank, or others do not answer.
+    """
+    if _groups:
+        return _groups[0]
+    if importlib.util.find_spec("torch") is None:
+        raise DistributedError(
+            "distributed=True needs torch.distributed, and PyTorch is not installed: "
+            "pip install 'edgewise[distributed]'"
+        )
+    import torch.distributed as distributed
+
+    wait = datetime.timedelta(seconds=timeout_seconds())
+    missing = [name for name in _STARTED if name not in os.environ]
+    if missing and not distributed.is_initialized():
+        raise DistributedError(
+            f"distributed=True, but this process was not started as one of several: {', '.join(missing)} not set. "
+            "Start it with torchrun, as in: torchrun --standalone --nproc-per-node 2 program.py"
+        )
+    try:
+        if not distributed.is_initialized():
+            distributed.init_process_group("gloo", timeout=wait)
+        among = distributed.new_group(backend="gloo", timeout=wait)
+    except (RuntimeError, ValueError) as error:
+        raise DistributedError(
+            f"the ranks did not find each other in {wait.total_seconds():g} s at "
+            f"{os.environ.get('MASTER_ADDR', '?')}:{os.environ.get('MASTER_PORT', '?')}: {str(error).splitlines()[0]}"
+        ) from error
+    _groups.append(Group(distributed.get_rank(), distributed.get_world_size(), among))
+    return _groups[0]
