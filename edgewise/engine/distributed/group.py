@@ -157,10 +157,16 @@ def connect() -> Group:
             f"distributed=True, but this process was not started as one of several: {', '.join(missing)} not set. "
             "Start it with torchrun, as in: torchrun --standalone --nproc-per-node 2 program.py"
         )
+    among = None
     try:
-        if not distributed.is_initialized():
-            distributed.init_process_group("gloo", timeout=wait)
-        among = distributed.new_group(backend="gloo", timeout=wait)
+        if distributed.is_initialized():
+            among = distributed.new_group(backend="gloo", timeout=wait)
+        else:
+            store, rank, size = next(distributed.rendezvous("env://", timeout=wait))
+            # The store of torchrun stays when ranks are started again, with the addresses of those that have ended.
+            attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+            store = distributed.PrefixStore(f"edgewise attempt {attempt}", store)
+            distributed.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=wait)
     except (RuntimeError, ValueError) as error:
         raise DistributedError(
             f"the ranks did not find each other in {wait.total_seconds():g} s at "
