@@ -255,6 +255,10 @@ def rows_of(
     bounds = {}
     for partition in partitions:
         for tally in tallies_of(graph, rounds, partition, ranks):
+            hubs = np.count_nonzero(in_degree >= HUB * tally.ranks) if partition == "hubs" else 0
+            places = (
+                tally.volume - (tally.ranks - 1) * hubs
+            )  # each rank has a place for each hub, and sends it twice
             if partition == "ranges":
                 bounds[tally.ranks] = tally.volume
             yield {
@@ -271,11 +275,11 @@ def rows_of(
                 "volume": tally.volume,
                 "lower_bound": bounds[tally.ranks] if partition == "hubs" else tally.volume,
                 "largest_volume": tally.largest_volume,
-                "replication": round(1 + tally.volume / graph.num_vertices, 3) if run == "dense" else "",
+                "replication": round(1 + places / graph.num_vertices, 3) if run == "dense" else "",
                 "bytes": tally.bytes,
                 "largest_bytes": tally.largest_bytes,
                 "messages": tally.messages,
-                "hubs": np.count_nonzero(in_degree >= HUB * tally.ranks) if partition == "hubs" else "",
+                "hubs": hubs if partition == "hubs" else "",
             }
 
 
