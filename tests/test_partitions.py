@@ -1,10 +1,14 @@
-"""What ranks exchange is counted right."""
+"""What ranks exchange is counted right, and the tables of docs/design/scaling.md are those of the counts."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import edgewise as ew
-from benchmarks import partitions
+from benchmarks import partitions, scaling_tables
+from benchmarks.scaling_model import H100, Ways, ghosts, seconds
+from benchmarks.table import fill
 
 GRAPHS = {
     "rmat": ew.generate.rmat(7, 6, seed=3, weights=(1, 9)),
@@ -80,3 +84,30 @@ def test_rounds_are_those_of_the_algorithms():
     levels = partitions.search(graph)
     assert sorted(np.concatenate(levels).tolist()) == np.flatnonzero(reached).tolist()
     assert set(np.concatenate(partitions.relaxation(graph)).tolist()) == set(np.flatnonzero(reached).tolist())
+
+
+def test_values_of_rmat_graphs_follow_from_their_parameters():
+    graph = ew.generate.rmat(14, 16)
+    for partition in ("ranges", "grid"):
+        for tally in partitions.tallies_of(graph, partitions.dense(graph), partition, (4, 16, 64)):
+            side = round(tally.ranks**0.5)
+            told = 2 * ghosts(14, side) if partition == "grid" else ghosts(14, tally.ranks)
+            assert tally.volume / graph.num_vertices == pytest.approx(told, rel=0.02)
+
+
+def test_more_links_are_never_slower():
+    for run in ("pagerank", "bfs", "sssp"):
+        assert seconds(run, 30, 2) < seconds(run, 30, 1) < seconds(run, 32, 1)
+    kept, hosts = Ways(kept=True), Ways(kept=True, in_host=True)
+    times = [seconds("pagerank", 34, 1024, ways) for ways in (Ways(), kept, hosts)]
+    assert times == sorted(times, reverse=True)
+    assert seconds("pagerank", 34, 8, kept) == seconds("pagerank", 34, 8, hosts)  # one host
+    grid = [seconds("pagerank", 34, 4, Ways("grid"), replace(H100, network=rate)) for rate in (1e9, 1e12)]
+    assert grid[0] == grid[1]  # nothing leaves the host
+
+
+def test_tables_are_those_of_the_rows():
+    text = scaling_tables.DOCUMENT.read_text(encoding="utf-8")
+    made = scaling_tables.blocks()
+    assert all(f"<!-- {name} -->" in text for name in made)
+    assert fill(text, made) == text, "run python -m benchmarks.scaling_tables"
