@@ -201,7 +201,9 @@ class Rank:
             self._checkpoints.restore(found, self._n, self._state, self._take_state)
             self._run.explain(f"went on after superstep {found.superstep:,} from {self._checkpoints.folder}")
         self._across = Shared(across, own, self._wanted)
-        self._anywhere = Shared(anywhere, own, [None] * self._group.size)
+        nobody = np.zeros(own.stop - own.start, np.bool_)
+        to_others = [nobody if rank == self._group.rank else None for rank in range(self._group.size)]
+        self._anywhere = Shared(anywhere, own, to_others)
         if not found:
             self._ask(Phase.START)
             return
