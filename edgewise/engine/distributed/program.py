@@ -49,6 +49,9 @@ from edgewise.kernels.cpu.pointers import address, addresses
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.vertices import NO_VERTEX
 
+#: Phases that nothing is shared in.
+_BY_ONE_THREAD = (Phase.COMBINE, Phase.TOTAL, Phase.PROCEED)
+
 
 @final
 class DistributedProgram(AbstractEngine):
@@ -196,7 +199,7 @@ class _Rank:
         """Carry out a phase on this rank's vertices, or on others; see `make_kernel`."""
         of = self._own if of is None else of
         dtype = np.dtype(np.int64) if self._message.names else self._message
-        self._run.launch(
+        kernel: tuple[Any, ...] = (
             self._kernel,
             self._shared,
             int(phase),
@@ -211,8 +214,11 @@ class _Rank:
             np.empty(0, np.uint32) if vertices is None else vertices,
             np.empty(0, dtype) if values is None else values,
             self._supplied,
-            work=work,
         )
+        if phase in _BY_ONE_THREAD:
+            self._run.launch_on(1, *kernel)
+        else:
+            self._run.launch(*kernel, work=work)
 
     def supersteps(self, limit: int | None) -> "PartOutcome":
         """The loop over supersteps, which all ranks go through together."""
@@ -309,10 +315,11 @@ class _Rank:
             parts.append(packed(vertices, ranges.of(rank), [work.messages[vertices]]))
             work.messages[vertices] = self._identity
         received, counts = self._group.exchange(parts, self._count)
-        for part in received:
-            vertices, (values,) = unpacked(part, own, [self._message])
-            if len(vertices):
-                self._call(Phase.COMBINE, vertices.astype(np.uint32), values)
+        taken = [unpacked(part, own, [self._message]) for part in received]
+        vertices = np.concatenate([each for each, _ in taken])
+        if len(vertices):
+            values = np.concatenate([each for _, (each,) in taken])
+            self._call(Phase.COMBINE, vertices.astype(np.uint32), values)
         return sum(counts)
 
     def _reached(self, rank: int) -> np.ndarray:
