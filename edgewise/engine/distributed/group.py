@@ -4,6 +4,8 @@
 WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Ranks speak by gloo.
 """
 
+import atexit
+import contextlib
 import datetime
 import importlib.util
 import os
@@ -157,8 +159,9 @@ def connect() -> Group:
             f"distributed=True, but this process was not started as one of several: {', '.join(missing)} not set. "
             "Start it with torchrun, as in: torchrun --standalone --nproc-per-node 2 program.py"
         )
+    is_ours = not distributed.is_initialized()
     try:
-        if not distributed.is_initialized():
+        if is_ours:
             distributed.init_process_group("gloo", timeout=wait)
         among = distributed.new_group(backend="gloo", timeout=wait)
     except (RuntimeError, ValueError) as error:
@@ -167,4 +170,15 @@ def connect() -> Group:
             f"{os.environ.get('MASTER_ADDR', '?')}:{os.environ.get('MASTER_PORT', '?')}: {str(error).splitlines()[0]}"
         ) from error
     _groups.append(Group(distributed.get_rank(), distributed.get_world_size(), among))
+    atexit.register(_disconnect, None if is_ours else among)
     return _groups[0]
+
+
+def _disconnect(among: Any) -> None:
+    """End the threads of a group of ranks, or of all if there is none: a process that ends before them is aborted."""
+    import torch.distributed as distributed
+
+    _groups.clear()
+    if distributed.is_initialized():
+        with contextlib.suppress(RuntimeError, ValueError):  # the program has ended this group itself
+            distributed.destroy_process_group(among)
