@@ -8,8 +8,10 @@ import numpy as np
 
 from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.delivery import Delivery
+from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.group import Group, connect
-from edgewise.engine.distributed.program import DistributedProgram, PartOutcome
+from edgewise.engine.distributed.outcome import PartOutcome
+from edgewise.engine.distributed.program import DistributedProgram
 from edgewise.engine.lowering.compiled import compiled_for
 from edgewise.errors import DistributedError, ScheduleError
 from edgewise.execution import Chosen, Execution, as_schedule, choose
@@ -21,6 +23,9 @@ from edgewise.program_result import ProgramResult
 from edgewise.run import Prepared, instance_of
 from edgewise.schedule import Schedule
 from edgewise.text import shown
+
+#: The supersteps between two checkpoints, if nothing is said.
+EVERY = 10
 
 
 class DistributedResult:
@@ -85,9 +90,17 @@ class PreparedRank(Prepared):
     Args:
         program, graph, schedule: as for `edgewise.run.prepare`.
         group: the ranks.
+        checkpoints: where the state of runs is kept, or None.
     """
 
-    def __init__(self, program: type[Program], graph: Graph, schedule: Schedule | None, group: Group) -> None:
+    def __init__(
+        self,
+        program: type[Program],
+        graph: Graph,
+        schedule: Schedule | None,
+        group: Group,
+        checkpoints: Checkpoints | None = None,
+    ) -> None:
         schedule = as_schedule(program.__name__, schedule)
         if (schedule.delivery, schedule.balance, schedule.layout) != ("auto", "auto", "auto"):
             raise ScheduleError(
@@ -97,7 +110,7 @@ class PreparedRank(Prepared):
         if schedule.num_threads is None:
             schedule = replace(schedule, num_threads=_threads_of_rank())
         super().__init__(program, graph, "cpu", schedule)
-        self._group = group
+        self._group, self._checkpoints = group, checkpoints
 
     def _choose(self, limit: int | None) -> Chosen:
         return choose(self.spec.name, self.graph, "cpu", self._schedule, work=0, rounds=1, programmed=True)
@@ -105,7 +118,7 @@ class PreparedRank(Prepared):
     def _made(self, on_gpu: bool, delivery: Delivery, message: np.dtype) -> AbstractEngine:
         self._check_current()
         return DistributedProgram(
-            compiled_for(self.spec, program_function), self._binding, message, self._group
+            compiled_for(self.spec, program_function), self._binding, message, self._group, self._checkpoints
         )
 
     def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> Any:
@@ -122,18 +135,30 @@ def _threads_of_rank() -> int:
 
 
 def run(
-    program: Program | type[Program], graph: Graph, *, device: str, schedule: Schedule | None, **how: Any
+    program: Program | type[Program],
+    graph: Graph,
+    *,
+    device: str,
+    schedule: Schedule | None,
+    checkpoint: Any = None,
+    every: int = EVERY,
+    **how: Any,
 ) -> DistributedResult:
-    """Run a program on all ranks together; see `edgewise.run.run`."""
+    """Run a program on all ranks together; see `edgewise.run`."""
     instance = instance_of(program)
     name = type(instance).__name__
     if device not in ("auto", "cpu"):
         raise DistributedError(
             f"{name}: device is {shown(device)}; distributed runs are on CPUs so far: expected 'cpu'"
         )
+    if how["check"]:
+        raise DistributedError(
+            f"{name}: check=True is for a run by one process; leave distributed out, or check a small graph before"
+        )
     group = connect()
     _check_same_graph(name, graph, group)
-    prepared: Any = PreparedRank(type(instance), graph, schedule, group)
+    checkpoints = None if checkpoint is None else Checkpoints(checkpoint, every, group, name)
+    prepared: Any = PreparedRank(type(instance), graph, schedule, group, checkpoints)
     found: DistributedResult = prepared.run(dict(instance.values), **how)
     return found
 

@@ -8,6 +8,7 @@ back. `edgewise.program.movable` says which programs mean the same there.
 import dataclasses
 import functools
 import math
+import os
 import time
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, final
@@ -39,6 +40,7 @@ from edgewise.run import prepare as prepare_on
 from edgewise.run import run as run_on
 from edgewise.schedule import Buffered, Layered, Layout, Schedule, check_schedule
 from edgewise.schedule.layouts import of_renumbered
+from edgewise.text import shown
 
 _BY_ROWS = Moved("over vertices that are numbered anew", "np.arange(n)", "leave renumber at False")
 
@@ -320,6 +322,8 @@ def run(
     check: bool = False,
     seed: int | None = None,
     distributed: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: int = 10,
 ) -> Any:
     how: dict[str, Any] = {"max_supersteps": max_supersteps, "progress": progress, "seed": seed}
     how |= {"memory_limit": memory_limit, "check": check}
@@ -327,7 +331,12 @@ def run(
     if distributed:
         from edgewise.distributed import run as run_distributed
 
+        how |= {"checkpoint": checkpoint, "every": every}
         return run_distributed(program, graph, device=device, schedule=schedule, **how)
+    if checkpoint is not None:
+        raise ProgramError(
+            f"run: checkpoint is {shown(checkpoint)}, and only runs with distributed=True keep one; leave it out"
+        )
     if not isinstance(getattr(schedule, "layout", None), Layered) and _numbering_anew(schedule) is None:
         return run_on(program, graph, device=device, schedule=schedule, **how)
     instance = instance_of(program)

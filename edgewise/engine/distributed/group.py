@@ -159,23 +159,28 @@ def connect() -> Group:
             f"distributed=True, but this process was not started as one of several: {', '.join(missing)} not set. "
             "Start it with torchrun, as in: torchrun --standalone --nproc-per-node 2 program.py"
         )
-    is_ours = not distributed.is_initialized()
+    among = None
     try:
-        if is_ours:
-            distributed.init_process_group("gloo", timeout=wait)
-        among = distributed.new_group(backend="gloo", timeout=wait)
+        if distributed.is_initialized():
+            among = distributed.new_group(backend="gloo", timeout=wait)
+        else:
+            store, rank, size = next(distributed.rendezvous("env://", timeout=wait))
+            # The store of torchrun stays when ranks are started again, with the addresses of those that have ended.
+            attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+            store = distributed.PrefixStore(f"edgewise attempt {attempt}", store)
+            distributed.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=wait)
     except (RuntimeError, ValueError) as error:
         raise DistributedError(
             f"the ranks did not find each other in {wait.total_seconds():g} s at "
             f"{os.environ.get('MASTER_ADDR', '?')}:{os.environ.get('MASTER_PORT', '?')}: {str(error).splitlines()[0]}"
         ) from error
     _groups.append(Group(distributed.get_rank(), distributed.get_world_size(), among))
-    atexit.register(_disconnect, None if is_ours else among)
+    atexit.register(_disconnect, among)
     return _groups[0]
 
 
 def _disconnect(among: Any) -> None:
-    """End the threads of a group of ranks, or of all if there is none: a process that ends before them is aborted."""
+    """End the threads of a group of ranks; None is the one of all. A process that ends before them is aborted."""
     import torch.distributed as distributed
 
     _groups.clear()

@@ -1,0 +1,50 @@
+"""What a run leaves on one rank, and how it becomes whole."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgewise.engine.contract import Outcome
+from edgewise.engine.cpu.arguments import SizedArcs
+from edgewise.engine.distributed.group import Group
+from edgewise.engine.distributed.partition import Ranges
+
+
+def arcs_of(arcs: SizedArcs, of: slice, pulls: bool) -> Any:
+    """The arcs that a rank with some vertices goes over, as an index: those out of them, or into them if it pulls."""
+    if pulls:
+        return arcs.in_arcs[int(arcs.in_offsets[of.start]) : int(arcs.in_offsets[of.stop])]
+    return slice(int(arcs.offsets[of.start]), int(arcs.offsets[of.stop]))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PartOutcome(Outcome):
+    """The final state of a run on one rank: fields have values for the rank's own vertices and edges.
+
+    Attributes:
+        group, ranges: the ranks, and their vertices.
+        arcs: the graph.
+        pulls: whether a rank's edges are the in-edges of its vertices.
+    """
+
+    group: Group
+    ranges: Ranges
+    arcs: SizedArcs
+    pulls: bool
+
+    def gather(self) -> Outcome:
+        """The state of the whole run, on each rank. All ranks call it."""
+        vertex = {name: self._whole(values, self.ranges.of) for name, values in self.vertex_fields.items()}
+        edge = {name: self._whole(values, self._arcs_of) for name, values in self.edge_fields.items()}
+        return Outcome(vertex, edge, self.aggregates, self.supersteps, self.ended, self.notes)
+
+    def _arcs_of(self, rank: int) -> Any:
+        return arcs_of(self.arcs, self.ranges.of(rank), self.pulls)
+
+    def _whole(self, values: np.ndarray, of: Any) -> np.ndarray:
+        found = np.empty_like(values)
+        own = np.ascontiguousarray(values[of(self.group.rank)])
+        for rank, part in enumerate(self.group.everywhere(own.view(np.uint8))[0]):
+            found[of(rank)] = part.copy().view(values.dtype)
+        return found

@@ -1,0 +1,422 @@
+"""One run of a program on one rank: the loop over supersteps, and what ranks tell each other between their phases."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.engine.contract import Ending
+from edgewise.engine.cpu.arguments import Buffer, SizedArcs, Work
+from edgewise.engine.cpu.kernel_decide import LIST_ADVANTAGE
+from edgewise.engine.cpu.shared import (
+    COUNT,
+    EDGES,
+    FLIP,
+    FORM,
+    LISTED,
+    NEXT,
+    RANGE,
+    SHARED,
+    SIZES,
+    TOUCHED,
+)
+from edgewise.engine.cpu.table import rows_of
+from edgewise.engine.cpu.workspace import make_work
+from edgewise.engine.distributed.checkpoint import Checkpoints
+from edgewise.engine.distributed.exchange import Shared, packed, unpacked
+from edgewise.engine.distributed.group import Group
+from edgewise.engine.distributed.kernel import Phase
+from edgewise.engine.distributed.outcome import PartOutcome, arcs_of
+from edgewise.engine.distributed.partition import Part, Ranges, blocks_of
+from edgewise.engine.distributed.reads import reads_elsewhere
+from edgewise.engine.lowering.accessors import own_array_order
+from edgewise.engine.lowering.binding import Binding
+from edgewise.engine.lowering.constants import Constants
+from edgewise.engine.lowering.message_buffer import slot_dtypes
+from edgewise.execution import Execution
+from edgewise.kernels.costs import PROGRAM_ITEM
+from edgewise.kernels.cpu.pointers import addresses
+from edgewise.primitives.vertices import NO_VERTEX
+
+#: Phases that nothing is shared in.
+_BY_ONE_THREAD = (Phase.COMBINE, Phase.TOTAL, Phase.PROCEED)
+
+
+class Layout(NamedTuple):
+    """What a run needs of the program that was laid out for a rank.
+
+    Attributes:
+        binding, message: the program on its graph, and the dtype of messages.
+        group, ranges: the ranks, and their vertices.
+        arcs: the graph.
+        pulls: whether messages are pulled.
+        checkpoints: where the state is kept, or None.
+    """
+
+    binding: Binding
+    message: np.dtype
+    group: Group
+    ranges: Ranges
+    arcs: SizedArcs
+    pulls: bool
+    checkpoints: Checkpoints | None
+
+
+class Rank:
+    """One run on one rank.
+
+    Args:
+        laid_out: what is run.
+        kernel: the program's.
+        run: threads and progress.
+        parameters, given: see `AbstractEngine.__call__`.
+        constants: what the run only reads.
+    """
+
+    def __init__(
+        self,
+        laid_out: Layout,
+        kernel: Any,
+        run: Execution,
+        parameters: dict[str, Any],
+        given: dict[str, Any],
+        constants: Constants,
+    ) -> None:
+        binding, message, self._group, self._ranges, self._arcs, self._pulls, self._checkpoints = laid_out
+        self._spec, self._run, self._message, self._kernel = binding.spec, run, message, kernel
+        self._n, self._m, self._own = self._arcs.n, self._arcs.m, self._ranges.own
+        self._parts = self._ranges.parts()
+        self._blocks = blocks_of(self._parts)
+        kept = self._spec.keeps_messages
+        self._identity = 0 if kept else self._spec.combine.identity(message)
+        self._fields = self._arrays(binding, parameters, given, constants)
+        self._work = _work(self._n, self._m, self._identity, message, run.num_threads, kept)
+        self._shared = np.zeros(SHARED.size, np.int64)
+        self._shared[LISTED] = -1
+        self._shared[RANGE : RANGE + len(SIZES)] = SIZES
+        keys, none = own_array_order(self._spec), np.empty(0)
+        own = [self._fields.get(key, constants.arrays.get(key, none)) for key in keys]
+        self._table = np.concatenate((addresses(own), rows_of(self._arcs), rows_of(self._work)))
+        self._supplied, self._superstep = constants.supplied, 0
+        self._reads = reads_elsewhere(self._spec, "target" if self._pulls else "source")
+        self._constants = constants  # its arrays are at addresses in the table
+
+    def _arrays(
+        self, binding: Binding, parameters: dict[str, Any], given: dict[str, Any], constants: Constants
+    ) -> dict[tuple[str, str], np.ndarray]:
+        """The arrays that the run writes, and its parameters."""
+        arrays: dict[tuple[str, str], np.ndarray] = {}
+        for name, dtype in binding.vertex.items():
+            arrays["vertex", name] = (
+                constants.arrays["initial", name].copy() if name in given else np.empty(self._n, dtype)
+            )
+        for name in binding.spec.edge_writes:
+            arrays["edge", name] = constants.arrays["edge", name].copy()
+        for name, value in parameters.items():
+            arrays["parameter", name] = np.array([value])
+        for name, dtype in binding.aggregates.items():
+            arrays["aggregate", name] = np.zeros(1, dtype)
+            arrays["partial", name] = np.empty(max(1, _places(self._parts[-1]).stop), dtype)
+        return arrays
+
+    def _call(
+        self,
+        phase: Phase,
+        vertices: np.ndarray | None = None,
+        values: np.ndarray | None = None,
+        *,
+        of: slice | None = None,
+        step: int = SIZES.places,
+        first: int = 0,
+        work: float = 0.0,
+    ) -> None:
+        """Carry out a phase on this rank's vertices, or on others; see `make_kernel`."""
+        of = self._own if of is None else of
+        dtype = np.dtype(np.int64) if self._message.names else self._message
+        kernel: tuple[Any, ...] = (
+            self._kernel,
+            self._shared,
+            int(phase),
+            self._table,
+            self._n,
+            self._m,
+            self._superstep,
+            of.start,
+            of.stop,
+            step,
+            first,
+            np.empty(0, np.uint32) if vertices is None else vertices,
+            np.empty(0, dtype) if values is None else values,
+            self._supplied,
+        )
+        if phase in _BY_ONE_THREAD:
+            self._run.launch_on(1, *kernel)
+        else:
+            self._run.launch(*kernel, work=work)
+
+    def supersteps(self, limit: int | None, what: str) -> PartOutcome:
+        """The loop over supersteps, which all ranks go through together.
+
+        Args:
+            limit: the most supersteps, or None.
+            what: a digest of all that the state depends on.
+        """
+        spec = self._spec
+        self._begin(what)
+        while True:
+            at_limit = limit is not None and self._superstep >= limit
+            delivered = not (self._pulls or at_limit)
+            total = self._push() if delivered else self._group.total(self._count)
+            if total == 0:
+                self._superstep -= delivered
+                if not spec.has_resume or self._ask(Phase.RESUME) == 0:
+                    return self._outcome(Ending.FINISHED)
+                continue
+            if at_limit:
+                return self._outcome(Ending.LIMITED)
+            if not delivered:
+                self._gather(total)
+            self._compute()
+            self._tell()
+            self._fold()
+            if self._run.progress is not None:
+                self._run.progress(self._superstep)
+            if spec.has_proceed and not self._goes_on():
+                return self._outcome(Ending.STOPPED)
+            if self._checkpoints and self._superstep % self._checkpoints.every == 0:
+                self._checkpoints.write(self._superstep, self._ranges.begins, self._state(self._own))
+
+    @property
+    def _count(self) -> int:
+        """The active vertices of this rank."""
+        return int(self._shared[COUNT])
+
+    def _begin(self, what: str) -> None:
+        """Set fields, and ask vertices whether they are active; or go on where an interrupted run was."""
+        reads, own = self._reads, self._own
+        elsewhere = bool(reads.across or reads.anywhere)
+        self._call(Phase.FILL, of=slice(0, self._n) if elsewhere else own)
+        across = [self._fields["vertex", name] for name in sorted(reads.across)]
+        anywhere = [self._fields["vertex", name] for name in sorted(reads.anywhere)]
+        found = self._checkpoints.begin(what) if self._checkpoints else None
+        if self._checkpoints and found:
+            self._superstep = found.superstep
+            self._checkpoints.restore(found, self._n, self._state, self._take_state)
+            self._run.explain(f"went on after superstep {found.superstep:,} from {self._checkpoints.folder}")
+        wanted: list[np.ndarray | None] = [None] * self._group.size
+        self._wanted = self._wanted_by() if across or self._pulls else wanted
+        self._across = Shared(across, own, self._wanted)
+        self._anywhere = Shared(anywhere, own, wanted)
+        if not found:
+            self._ask(Phase.START)
+            return
+        own_active = np.flatnonzero(self._work.active[own] == self._superstep + 1) + own.start
+        offsets = self._arcs.offsets
+        degrees = offsets[own_active + 1].astype(np.int64) - offsets[own_active].astype(np.int64)
+        self._shared[[COUNT, EDGES]] = len(own_active), int(degrees.sum())
+
+    def _state(self, of: slice) -> list[np.ndarray]:
+        """What a checkpoint has of some vertices and their edges: values, which vertices are active, and aggregates."""
+        spec, fields = self._spec, self._fields
+        arcs = arcs_of(self._arcs, of, self._pulls)
+        found = [fields["vertex", name][of] for name in spec.vertex_fields]
+        found += [fields["edge", name][arcs] for name in sorted(spec.edge_writes)]
+        found += [fields["aggregate", name] for name in spec.aggregators]
+        return [*found, np.packbits(self._work.active[of] == self._superstep + 1)]
+
+    def _take_state(self, of: slice, state: list[np.ndarray]) -> None:
+        """Take what a checkpoint has of some vertices."""
+        spec, fields, arcs = self._spec, self._fields, arcs_of(self._arcs, of, self._pulls)
+        values = iter(state)
+        for name in spec.vertex_fields:
+            fields["vertex", name][of] = next(values)
+        for name in sorted(spec.edge_writes):
+            fields["edge", name][arcs] = next(values)
+        for name in spec.aggregators:
+            fields["aggregate", name][:] = next(values)
+        flags = np.unpackbits(next(values), count=of.stop - of.start).view(np.bool_)
+        self._work.active[of][flags] = self._superstep + 1
+
+    def _wanted_by(self) -> list[np.ndarray | None]:
+        """For each rank, which of this rank's vertices are at the other ends of its edges."""
+        arcs, own, ranges = self._arcs, self._own, self._ranges
+        offsets, ends = (arcs.in_offsets, arcs.in_sources) if self._pulls else (arcs.offsets, arcs.targets)
+        mine = np.unique(ends[int(offsets[own.start]) : int(offsets[own.stop])])
+        cut = np.searchsorted(mine, ranges.begins)
+        parts = [
+            packed(mine[cut[rank] : cut[rank + 1]], ranges.of(rank), []) for rank in range(self._group.size)
+        ]
+        flags = list[np.ndarray | None]()
+        for part in self._group.exchange(parts)[0]:
+            wanted = np.zeros(own.stop - own.start, np.bool_)
+            wanted[unpacked(part, own, [])[0] - own.start] = True
+            flags.append(wanted)
+        return flags
+
+    def _ask(self, phase: Phase) -> int:
+        """Ask vertices whether they are active; how many are, on all ranks."""
+        self._shared[[COUNT, EDGES]] = 0
+        self._shared[LISTED] = -1
+        self._call(phase, work=PROGRAM_ITEM * (self._own.stop - self._own.start))
+        self._tell()
+        self._fold()
+        return self._group.total(self._count)
+
+    def _push(self) -> int:
+        """Begin a superstep: send messages. The active vertices of all ranks; if there are none, nothing was done."""
+        shared, work, own, ranges = self._shared, self._work, self._own, self._ranges
+        self._superstep += 1
+        volume = int(shared[COUNT] + shared[EDGES])
+        self._listed = volume * LIST_ADVANTAGE < own.stop - own.start
+        if self._listed and shared[LISTED] < 0:
+            self._call(Phase.LIST)
+            self._next_list()
+        self._call(Phase.SEND_LISTED if self._listed else Phase.SEND, work=PROGRAM_ITEM * volume)
+        if self._listed:
+            touched = work.touched[: shared[TOUCHED]]
+            touched = touched[touched != NO_VERTEX]
+            is_own = (touched >= own.start) & (touched < own.stop)
+            elsewhere = np.sort(touched[~is_own])
+            mine = touched[is_own]
+            work.touched[: len(mine)] = mine
+            shared[TOUCHED] = len(mine)
+            cut = np.searchsorted(elsewhere, ranges.begins)
+            reached = [elsewhere[cut[rank] : cut[rank + 1]] for rank in range(self._group.size)]
+        else:
+            reached = [self._reached(rank) for rank in range(self._group.size)]
+        parts = list[np.ndarray]()
+        for rank, vertices in enumerate(reached):
+            parts.append(packed(vertices, ranges.of(rank), [work.messages[vertices]]))
+            work.messages[vertices] = self._identity
+        received, counts = self._group.exchange(parts, self._count)
+        taken = [unpacked(part, own, [self._message]) for part in received]
+        vertices = np.concatenate([each for each, _ in taken])
+        if len(vertices):
+            values = np.concatenate([each for _, (each,) in taken])
+            self._call(Phase.COMBINE, vertices.astype(np.uint32), values)
+        return sum(counts)
+
+    def _reached(self, rank: int) -> np.ndarray:
+        """The vertices of another rank that got messages here."""
+        if rank == self._group.rank:
+            return np.empty(0, np.int64)
+        of = self._ranges.of(rank)
+        return np.flatnonzero(self._work.received[of] == self._superstep) + of.start
+
+    def _gather(self, total: int) -> None:
+        """Begin a superstep: gather messages, from so many active vertices of all ranks."""
+        own, count = self._own, int(self._shared[COUNT])
+        self._superstep += 1
+        self._listed = False
+        self._shared[COUNT] = total
+        offsets = self._arcs.in_offsets
+        arcs = int(offsets[own.stop]) - int(offsets[own.start])
+        self._call(Phase.GATHER, work=PROGRAM_ITEM * arcs)
+        self._shared[COUNT] = count
+
+    def _compute(self) -> None:
+        """Compute the vertices that are active or got a message."""
+        shared = self._shared
+        volume = int(shared[LISTED] + shared[TOUCHED]) if self._listed else self._own.stop - self._own.start
+        shared[[COUNT, EDGES]] = 0
+        self._call(Phase.COMPUTE_LISTED if self._listed else Phase.COMPUTE, work=PROGRAM_ITEM * volume)
+        if self._listed:
+            self._next_list()
+            shared[FLIP] = 1 - shared[FLIP]
+        else:
+            shared[LISTED], shared[NEXT], shared[TOUCHED] = -1, 0, 0
+
+    def _next_list(self) -> None:
+        """Make the list that was filled that of active vertices."""
+        shared = self._shared
+        shared[LISTED], shared[NEXT], shared[TOUCHED] = shared[NEXT], 0, 0
+
+    def _tell(self) -> None:
+        """Tell other ranks what has changed: which vertices are active if messages are pulled, and values."""
+        if self._reads.anywhere:
+            for rank, part in enumerate(self._group.exchange(self._anywhere.changes())[0]):
+                self._take(self._anywhere, rank, part)
+        if self._reads.across:
+            for rank, part in enumerate(self._group.exchange(self._across.changes())[0]):
+                self._take(self._across, rank, part)
+        if self._pulls:
+            own, active, stamp = self._own, self._work.active, self._superstep + 1
+            sends = active[own] == stamp
+            parts = [
+                packed(np.flatnonzero(sends & wanted) + own.start, own, [])
+                for wanted in self._wanted
+                if wanted is not None
+            ]
+            for rank, part in enumerate(self._group.exchange(parts)[0]):
+                if rank != self._group.rank:
+                    active[unpacked(part, self._ranges.of(rank), [])[0]] = stamp
+
+    def _take(self, told: Shared, rank: int, part: np.ndarray) -> None:
+        if rank != self._group.rank:
+            told.take(part, self._ranges.of(rank))
+
+    def _fold(self) -> None:
+        """Evaluate aggregates over the vertices of all ranks."""
+        if not self._spec.aggregators:
+            return
+        mine = self._parts[self._group.rank]
+        for part in (part for part in mine if part.results):
+            of = slice(part.low, part.high)
+            work = PROGRAM_ITEM * (part.high - part.low)
+            self._call(Phase.FOLD, of=of, step=part.length, first=part.first, work=work)
+        results = [self._fields["partial", name] for name in self._spec.aggregators]
+        own = np.concatenate([each[_places(mine)].view(np.uint8) for each in results])
+        for parts, told in zip(self._parts, self._group.everywhere(own)[0], strict=True):
+            places, begin = _places(parts), 0
+            for each in results:
+                end = begin + each.itemsize * (places.stop - places.start)
+                each[places] = told[begin:end].copy().view(each.dtype)
+                begin = end
+        for block in self._blocks:
+            if block.stop > block.start + 1:
+                self._call(Phase.TOTAL, of=block)
+        begins = [block.start for block in self._blocks]
+        for each in results:
+            each[: len(begins)] = each[begins]
+        self._call(Phase.TOTAL, of=slice(0, len(begins)))
+
+    def _goes_on(self) -> bool:
+        """Whether the program says to go on, which it says on all ranks alike."""
+        self._call(Phase.PROCEED)
+        return bool(self._shared[FORM])
+
+    def _outcome(self, ended: Ending) -> PartOutcome:
+        spec, fields, group = self._spec, self._fields, self._group
+        if self._checkpoints:
+            self._checkpoints.end()
+        way = "pull" if self._pulls else "push"
+        notes = (
+            f"rank {group.rank} of {group.size} has the vertices {self._own.start:,} to {self._own.stop - 1:,}",
+            f"ranks {way}",
+            f"{group.exchanges:,} exchanges; this rank sent {group.sent_bytes:,} bytes",
+        )
+        return PartOutcome(
+            {name: fields["vertex", name] for name in spec.vertex_fields},
+            {name: fields["edge", name] for name in spec.edge_fields if name in spec.edge_writes},
+            {name: fields["aggregate", name][0].item() for name in spec.aggregators},
+            self._superstep,
+            ended,
+            notes,
+            group=group,
+            ranges=self._ranges,
+            arcs=self._arcs,
+            pulls=self._pulls,
+        )
+
+
+def _places(parts: list[Part]) -> slice:
+    """Where the results of one rank's parts are among those of all ranks."""
+    return slice(parts[0].first, parts[-1].first + parts[-1].results)
+
+
+def _work(n: int, m: int, identity: Any, message: np.dtype, num_threads: int, kept: bool) -> Work:
+    """The arrays that a rank works in. Slots for kept messages are zeros, which take no memory until they are used."""
+    buffer: Any = ()
+    if kept:
+        slots = tuple(np.zeros(m, dtype) for dtype in slot_dtypes(message))
+        buffer = Buffer(np.zeros(1, np.uint32), np.zeros(m, np.uint8), slots)
+    return make_work(n, identity, message, num_threads, buffer)
