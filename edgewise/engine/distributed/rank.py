@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.engine.contract import Ending
-from edgewise.engine.cpu.arguments import Buffer, SizedArcs, Work
+from edgewise.engine.cpu.arguments import Buffer, SizedArcs
 from edgewise.engine.cpu.kernel_decide import LIST_ADVANTAGE
 from edgewise.engine.cpu.shared import (
     COUNT,
@@ -48,6 +48,7 @@ class Layout(NamedTuple):
         binding, message: the program on its graph, and the dtype of messages.
         group, ranges: the ranks, and their vertices.
         arcs: the graph.
+        slot_of: the slot of each in-edge of the rank, for programs that are given all messages.
         pulls: whether messages are pulled.
         checkpoints: where the state is kept, or None.
     """
@@ -57,6 +58,7 @@ class Layout(NamedTuple):
     group: Group
     ranges: Ranges
     arcs: SizedArcs
+    slot_of: np.ndarray
     pulls: bool
     checkpoints: Checkpoints | None
 
@@ -81,7 +83,9 @@ class Rank:
         given: dict[str, Any],
         constants: Constants,
     ) -> None:
-        binding, message, self._group, self._ranges, self._arcs, self._pulls, self._checkpoints = laid_out
+        binding, message, self._group, self._ranges, self._arcs, slot_of, self._pulls, self._checkpoints = (
+            laid_out
+        )
         self._spec, self._run, self._message, self._kernel = binding.spec, run, message, kernel
         self._n, self._m, self._own = self._arcs.n, self._arcs.m, self._ranges.own
         self._parts = self._ranges.parts()
@@ -89,7 +93,8 @@ class Rank:
         kept = self._spec.keeps_messages
         self._identity = 0 if kept else self._spec.combine.identity(message)
         self._fields = self._arrays(binding, parameters, given, constants)
-        self._work = _work(self._n, self._m, self._identity, message, run.num_threads, kept)
+        buffer: Any = _slots(self._m, message, slot_of) if kept else ()
+        self._work = make_work(self._n, self._identity, message, run.num_threads, buffer)
         self._shared = np.zeros(SHARED.size, np.int64)
         self._shared[LISTED] = -1
         self._shared[RANGE : RANGE + len(SIZES)] = SIZES
@@ -413,10 +418,6 @@ def _places(parts: list[Part]) -> slice:
     return slice(parts[0].first, parts[-1].first + parts[-1].results)
 
 
-def _work(n: int, m: int, identity: Any, message: np.dtype, num_threads: int, kept: bool) -> Work:
-    """The arrays that a rank works in. Slots for kept messages are zeros, which take no memory until they are used."""
-    buffer: Any = ()
-    if kept:
-        slots = tuple(np.zeros(m, dtype) for dtype in slot_dtypes(message))
-        buffer = Buffer(np.zeros(1, np.uint32), np.zeros(m, np.uint8), slots)
-    return make_work(n, identity, message, num_threads, buffer)
+def _slots(m: int, message: np.dtype, slot_of: np.ndarray) -> Buffer:
+    """A buffer for messages that are kept. Its arrays are zeros, which take no memory until they are used."""
+    return Buffer(slot_of, np.zeros(m, np.uint8), tuple(np.zeros(m, dtype) for dtype in slot_dtypes(message)))
