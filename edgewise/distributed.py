@@ -20,7 +20,7 @@ from edgewise.kernels.cache import program_function
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.program.declare import Program
 from edgewise.program_result import ProgramResult
-from edgewise.run import Prepared, instance_of
+from edgewise.run import Prepared, instance_of, prepared_for
 from edgewise.schedule import Schedule
 from edgewise.text import shown
 
@@ -88,38 +88,27 @@ class PreparedRank(Prepared):
     """A program validated, compiled and laid out for one rank of several.
 
     Args:
-        program, graph, schedule: as for `edgewise.run.prepare`.
-        group: the ranks.
-        checkpoints: where the state of runs is kept, or None.
+        program, graph, device, schedule, in_edges: as for `edgewise.run.Prepared`.
     """
 
     def __init__(
-        self,
-        program: type[Program],
-        graph: Graph,
-        schedule: Schedule | None,
-        group: Group,
-        checkpoints: Checkpoints | None = None,
+        self, program: type[Program], graph: Graph, device: str, schedule: Schedule, in_edges: bool = False
     ) -> None:
-        schedule = as_schedule(program.__name__, schedule)
-        if (schedule.delivery, schedule.balance, schedule.layout) != ("auto", "auto", "auto"):
-            raise ScheduleError(
-                f"{program.__name__}: got {schedule}; a distributed run decides by itself how messages go: expected "
-                "num_threads alone"
-            )
-        if schedule.num_threads is None:
-            schedule = replace(schedule, num_threads=_threads_of_rank())
-        super().__init__(program, graph, "cpu", schedule)
-        self._group, self._checkpoints = group, checkpoints
+        super().__init__(program, graph, device, schedule, in_edges)
+        self.checkpoints: Checkpoints | None = None
 
     def _choose(self, limit: int | None) -> Chosen:
         return choose(self.spec.name, self.graph, "cpu", self._schedule, work=0, rounds=1, programmed=True)
 
     def _made(self, on_gpu: bool, delivery: Delivery, message: np.dtype) -> AbstractEngine:
         self._check_current()
-        return DistributedProgram(
-            compiled_for(self.spec, program_function), self._binding, message, self._group, self._checkpoints
-        )
+        compiled = compiled_for(self.spec, program_function)
+        return DistributedProgram(compiled, self._binding, message, connect())
+
+    def _carry_out(self, engine: AbstractEngine, *how: Any, **more: Any) -> Outcome:
+        if isinstance(engine, DistributedProgram):
+            engine.checkpoints = self.checkpoints
+        return super()._carry_out(engine, *how, **more)
 
     def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> Any:
         return DistributedResult(self, values, run, outcome) if isinstance(outcome, PartOutcome) else None
@@ -157,10 +146,20 @@ def run(
         )
     group = connect()
     _check_same_graph(name, graph, group)
-    checkpoints = None if checkpoint is None else Checkpoints(checkpoint, every, group, name)
-    prepared: Any = PreparedRank(type(instance), graph, schedule, group, checkpoints)
+    prepared: Any = prepared_for(type(instance), graph, "cpu", _of_rank(name, schedule), make=PreparedRank)
+    prepared.checkpoints = None if checkpoint is None else Checkpoints(checkpoint, every, group, name)
     found: DistributedResult = prepared.run(dict(instance.values), **how)
     return found
+
+
+def _of_rank(name: str, schedule: Any) -> Schedule:
+    """The schedule of one rank."""
+    asked = as_schedule(name, schedule)
+    if (asked.delivery, asked.balance, asked.layout) != ("auto", "auto", "auto"):
+        raise ScheduleError(
+            f"{name}: got {asked}; a distributed run decides by itself how messages go: expected num_threads alone"
+        )
+    return asked if asked.num_threads else replace(asked, num_threads=_threads_of_rank())
 
 
 def _check_same_graph(name: str, graph: Graph, group: Group) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -465,18 +466,27 @@ _graphs_with_programs: "weakref.WeakSet[Graph]" = weakref.WeakSet()
 
 
 def prepared_for(
-    program: type[Program], graph: Graph, device: Any, schedule: Schedule, in_edges: bool = False
+    program: type[Program],
+    graph: Graph,
+    device: Any,
+    schedule: Schedule,
+    in_edges: bool = False,
+    make: Callable[..., Prepared] = Prepared,
 ) -> Prepared:
     """A program laid out for a graph, which keeps the last few of them while they are current.
 
     They refer to the graph by a weak proxy, so a graph that nobody uses any more is freed at once.
+
+    Args:
+        program, graph, device, schedule, in_edges: as for `Prepared`.
+        make: makes it of them: `Prepared`, or a class like it.
     """
     if not isinstance(graph, Graph) or not isinstance(device, str):
         return Prepared(program, graph, device, schedule)  # refuses them
-    key, kept_programs = (program, device, schedule, in_edges), graph.programs
+    key, kept_programs = (program, device, schedule, in_edges, make), graph.programs
     prepared: Prepared | None = kept_programs.get(key)
     if prepared is None or not prepared.spec.is_current:
-        prepared = Prepared(program, weakref.proxy(graph), device, schedule, in_edges)
+        prepared = make(program, weakref.proxy(graph), device, schedule, in_edges)
         kept_programs.pop(key, None)
         room = max(KEPT_BYTES, 4 * graph.num_arcs)  # those of its targets
         while (

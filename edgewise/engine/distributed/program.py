@@ -23,6 +23,7 @@ from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.kernel import make_kernel
 from edgewise.engine.distributed.partition import Ranges, by_arcs
 from edgewise.engine.distributed.rank import Layout, Rank
+from edgewise.engine.distributed.reads import Reads, reads_elsewhere
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.engine.lowering.constants import constant_arrays, laying_out, made_for, taking
@@ -44,7 +45,9 @@ class DistributedProgram(AbstractEngine):
         binding: the program on its graph, which is the same on all ranks.
         message: the dtype of messages.
         group: the ranks.
-        checkpoints: where the state of runs is kept, or None.
+
+    Attributes:
+        checkpoints: where the state of the next run is kept, or None.
     """
 
     memory_kept = 0
@@ -55,11 +58,10 @@ class DistributedProgram(AbstractEngine):
         binding: Binding,
         message: np.dtype,
         group: Group,
-        checkpoints: Checkpoints | None = None,
     ) -> None:
         spec, graph = binding.spec, binding.graph
         self._compiled, self._binding, self._message, self.group = compiled, binding, message, group
-        self._checkpoints = checkpoints
+        self.checkpoints: Checkpoints | None = None
         self.pulls = spec.keeps_messages or spec.combine.ordered(message)
         offsets = graph.in_offsets if self.pulls else graph.offsets
         self.ranges: Ranges = by_arcs(group.rank, group.size, offsets)
@@ -80,6 +82,12 @@ class DistributedProgram(AbstractEngine):
         )
         self._slot_of = self._slots() if spec.keeps_messages else np.empty(0, unsigned(graph.offsets).dtype)
         self._constants = constant_arrays(self._binding, {}, self.pulls, graph)
+        reads = reads_elsewhere(spec, "target" if self.pulls else "source")
+        alone = self.group.size == 1
+        self._reads = Reads(frozenset(), frozenset()) if alone else reads
+        self._wanted: list[np.ndarray | None] = [None] * self.group.size
+        if not alone and (reads.across or self.pulls):
+            self._wanted = self._wanted_by()
         self._laid_out = True
 
     def _slots(self) -> np.ndarray:
@@ -93,6 +101,18 @@ class DistributedProgram(AbstractEngine):
         else:
             slot_of[mine] = graph.slots[1][graph.in_arcs[mine]]
         return slot_of
+
+    def _wanted_by(self) -> list[np.ndarray | None]:
+        """For each rank, which of this rank's vertices are at the other ends of its edges: a flag for each."""
+        arcs, own, ranges = self._arcs, self.ranges.own, self.ranges
+        offsets, ends = (arcs.in_offsets, arcs.in_sources) if self.pulls else (arcs.offsets, arcs.targets)
+        seen = np.zeros(arcs.n, np.bool_)
+        seen[ends[int(offsets[own.start]) : int(offsets[own.stop])]] = True
+        parts = [np.packbits(seen[ranges.of(rank)]) for rank in range(self.group.size)]
+        return [
+            np.unpackbits(part, count=own.stop - own.start).view(np.bool_)
+            for part in self.group.exchange(parts)[0]
+        ]
 
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:
         binding, graph = self._binding, self._binding.graph
@@ -133,10 +153,12 @@ class DistributedProgram(AbstractEngine):
             self._arcs,
             self._slot_of,
             self.pulls,
-            self._checkpoints,
+            self._reads,
+            self._wanted,
+            self.checkpoints,
         )
         rank = Rank(way, self.kernel(parameters, constants.uniform), run, parameters, given, constants)
-        return rank.supersteps(limit, self._digest(parameters, given) if self._checkpoints else "")
+        return rank.supersteps(limit, self._digest(parameters, given) if self.checkpoints else "")
 
     def _digest(self, parameters: dict[str, Any], given: dict[str, Any]) -> str:
         """A digest of what the state of a run depends on; of a large graph's arcs, of some of them.

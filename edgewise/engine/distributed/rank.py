@@ -27,7 +27,7 @@ from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.kernel import Phase
 from edgewise.engine.distributed.outcome import PartOutcome, arcs_of
 from edgewise.engine.distributed.partition import Part, Ranges, blocks_of
-from edgewise.engine.distributed.reads import reads_elsewhere
+from edgewise.engine.distributed.reads import Reads
 from edgewise.engine.lowering.accessors import own_array_order
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.constants import Constants
@@ -50,6 +50,8 @@ class Layout(NamedTuple):
         arcs: the graph.
         slot_of: the slot of each in-edge of the rank, for programs that are given all messages.
         pulls: whether messages are pulled.
+        reads: fields that are read at vertices of other ranks.
+        wanted: for each rank, which of this rank's vertices are at the other ends of its edges; all of them if None.
         checkpoints: where the state is kept, or None.
     """
 
@@ -60,6 +62,8 @@ class Layout(NamedTuple):
     arcs: SizedArcs
     slot_of: np.ndarray
     pulls: bool
+    reads: Reads
+    wanted: list[np.ndarray | None]
     checkpoints: Checkpoints | None
 
 
@@ -83,9 +87,8 @@ class Rank:
         given: dict[str, Any],
         constants: Constants,
     ) -> None:
-        binding, message, self._group, self._ranges, self._arcs, slot_of, self._pulls, self._checkpoints = (
-            laid_out
-        )
+        binding, message, self._group, self._ranges, self._arcs, slot_of, self._pulls = laid_out[:7]
+        self._reads, self._wanted, self._checkpoints = laid_out[7:]
         self._spec, self._run, self._message, self._kernel = binding.spec, run, message, kernel
         self._n, self._m, self._own = self._arcs.n, self._arcs.m, self._ranges.own
         self._parts = self._ranges.parts()
@@ -102,7 +105,6 @@ class Rank:
         own = [self._fields.get(key, constants.arrays.get(key, none)) for key in keys]
         self._table = np.concatenate((addresses(own), rows_of(self._arcs), rows_of(self._work)))
         self._supplied, self._superstep = constants.supplied, 0
-        self._reads = reads_elsewhere(self._spec, "target" if self._pulls else "source")
         self._constants = constants  # its arrays are at addresses in the table
 
     def _arrays(
@@ -207,10 +209,8 @@ class Rank:
             self._superstep = found.superstep
             self._checkpoints.restore(found, self._n, self._state, self._take_state)
             self._run.explain(f"went on after superstep {found.superstep:,} from {self._checkpoints.folder}")
-        wanted: list[np.ndarray | None] = [None] * self._group.size
-        self._wanted = self._wanted_by() if across or self._pulls else wanted
         self._across = Shared(across, own, self._wanted)
-        self._anywhere = Shared(anywhere, own, wanted)
+        self._anywhere = Shared(anywhere, own, [None] * self._group.size)
         if not found:
             self._ask(Phase.START)
             return
@@ -240,22 +240,6 @@ class Rank:
             fields["aggregate", name][:] = next(values)
         flags = np.unpackbits(next(values), count=of.stop - of.start).view(np.bool_)
         self._work.active[of][flags] = self._superstep + 1
-
-    def _wanted_by(self) -> list[np.ndarray | None]:
-        """For each rank, which of this rank's vertices are at the other ends of its edges."""
-        arcs, own, ranges = self._arcs, self._own, self._ranges
-        offsets, ends = (arcs.in_offsets, arcs.in_sources) if self._pulls else (arcs.offsets, arcs.targets)
-        mine = np.unique(ends[int(offsets[own.start]) : int(offsets[own.stop])])
-        cut = np.searchsorted(mine, ranges.begins)
-        parts = [
-            packed(mine[cut[rank] : cut[rank + 1]], ranges.of(rank), []) for rank in range(self._group.size)
-        ]
-        flags = list[np.ndarray | None]()
-        for part in self._group.exchange(parts)[0]:
-            wanted = np.zeros(own.stop - own.start, np.bool_)
-            wanted[unpacked(part, own, [])[0] - own.start] = True
-            flags.append(wanted)
-        return flags
 
     def _ask(self, phase: Phase) -> int:
         """Ask vertices whether they are active; how many are, on all ranks."""
@@ -343,7 +327,7 @@ class Rank:
         if self._reads.across:
             for rank, part in enumerate(self._group.exchange(self._across.changes())[0]):
                 self._take(self._across, rank, part)
-        if self._pulls:
+        if self._pulls and self._group.size > 1:
             own, active, stamp = self._own, self._work.active, self._superstep + 1
             sends = active[own] == stamp
             parts = [
