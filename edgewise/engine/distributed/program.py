@@ -69,7 +69,8 @@ class DistributedProgram(AbstractEngine):
         self._laid_out = False
 
     def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
-        return self._laid_out
+        # Ranks speak while they lay out, so all do if one has to: it may have run other programs meanwhile.
+        return self.group.total(self._laid_out) == self.group.size
 
     def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         spec, graph = self._binding.spec, self._binding.graph
