@@ -29,8 +29,7 @@ if what == "has another graph" and rank == 1:
     graph = ew.Graph.from_edges(np.arange(49), np.arange(1, 50))
 if what == "has other arcs" and rank == 1:
     graph = ew.Graph.from_edges(np.arange(50), np.r_[0, np.arange(2, 51)][::-1])
-if what == "ends before":
-    if rank == 1:
-        sys.exit(3)
+if what == "ends before" and rank == 1:
+    sys.exit(3)
 result = ew.run(PageRank(tol=0.0), graph, distributed=True, max_supersteps=20, progress=at)
 print(f"rank {rank} ran {result.supersteps} supersteps", flush=True)

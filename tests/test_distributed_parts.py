@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise.distributed import PreparedRank
 from edgewise.engine.cpu.kernel_aggregates import BLOCK
 from edgewise.engine.distributed import group as groups
 from edgewise.engine.distributed.exchange import Shared, packed, unpacked
@@ -225,9 +224,18 @@ def test_a_timeout_is_a_number_of_seconds(monkeypatch: pytest.MonkeyPatch) -> No
         ew.Schedule(balance=ew.BlockMapped()),
     ],
 )
-def test_schedules_of_one_process_are_refused(schedule: ew.Schedule) -> None:
+def test_schedules_of_one_process_are_refused(schedule: ew.Schedule, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "_groups", [Group(0, 1)])
     with pytest.raises(ScheduleError, match="decides by itself how messages go: expected num_threads alone"):
-        PreparedRank(Sends, GRAPH, schedule, Group(0, 1))
+        ew.run(Sends(), GRAPH, schedule=schedule, distributed=True)
+
+
+def test_an_only_rank_gives_the_answer_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "_groups", [Group(0, 1)])
+    result = ew.run(Sends(), GRAPH, distributed=True)
+    assert result.value.tolist() == ew.run(Sends(), GRAPH, device="cpu").value.tolist()
+    assert (result.rank, result.num_ranks, result.vertices, result.sent_bytes) == (0, 1, slice(0, 3), 0)
+    assert result.gather().value.tolist() == result.fields["value"].tolist()
 
 
 @pytest.mark.parametrize("device", ["cuda", "tpu", 3, None])
