@@ -165,8 +165,11 @@ def _of_rank(name: str, schedule: Any) -> Schedule:
 def _check_same_graph(name: str, graph: Graph, group: Group) -> None:
     """Refuse graphs that differ between ranks, as far as a look at them tells."""
     n, m = graph.num_vertices, graph.num_arcs
-    some = np.linspace(0, n, min(n + 1, 1024)).astype(np.int64)
-    seen = np.concatenate([[n, m, graph.weighted], np.asarray(graph.offsets)[some]]).astype(np.int64)
+    rows = np.linspace(0, n, min(n + 1, 1024)).astype(np.int64)
+    arcs = np.linspace(0, max(0, m - 1), min(m, 1024)).astype(np.int64)
+    weighed = np.ones(len(arcs)) if graph.weights is None else graph.weights[arcs]
+    some = graph.offsets[rows], graph.targets[arcs], weighed.astype(np.float64).view(np.int64)
+    seen = np.concatenate([[n, m, graph.weighted], *some]).astype(np.int64)
     for rank, other in enumerate(group.everywhere(seen.view(np.uint8))[0]):
         if len(other) != seen.nbytes or (other.view(np.int64) != seen).any():
             counts = other.view(np.int64)[:2].tolist()

@@ -5,6 +5,7 @@ WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Ranks speak by gloo.
 """
 
 import atexit
+import contextlib
 import datetime
 import importlib.util
 import os
@@ -177,4 +178,15 @@ def connect() -> Group:
             f"{os.environ.get('MASTER_ADDR', '?')}:{os.environ.get('MASTER_PORT', '?')}: {str(error).splitlines()[0]}"
         ) from error
     _groups.append(Group(distributed.get_rank(), distributed.get_world_size(), among))
+    atexit.register(_disconnect, among)
     return _groups[0]
+
+
+def _disconnect(among: Any) -> None:
+    """End the threads of a group of ranks; None is the one of all. A process that ends before them is aborted."""
+    import torch.distributed as distributed
+
+    _groups.clear()
+    if distributed.is_initialized():
+        with contextlib.suppress(RuntimeError, ValueError):  # the program has ended this group itself
+            distributed.destroy_process_group(among)

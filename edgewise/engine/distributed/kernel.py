@@ -209,15 +209,16 @@ def _make_gather(
 
     @device_function
     def gather(v, stamp, everyone, state, graph, own, work):
-        _, filled, slots = work.buffer
+        slot_of, filled, slots = work.buffer
         for k in range(np.int64(graph.in_offsets[v]), np.int64(graph.in_offsets[v + 1])):
             u = np.int64(graph.in_sources[k])
             if everyone or work.active[u] == stamp:
                 arc = np.int64(graph.in_arcs[k]) if needs_arcs else np.int64(0)
                 sent = edge_compute(make_in_edge(u, v, k, arc, own), state)
                 if sent is not None:
-                    write(slots, k, unwrap(sent))
-                    filled[k] = 1
+                    slot = np.int64(slot_of[k])
+                    write(slots, slot, unwrap(sent))
+                    filled[slot] = 1
                     work.received[v] = stamp
 
     return gather

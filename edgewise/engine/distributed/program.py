@@ -16,6 +16,7 @@ import numpy as np
 
 from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.cpu.arguments import SizedArcs
+from edgewise.engine.cpu.table import unsigned
 from edgewise.engine.cpu.workspace import workspace_bytes
 from edgewise.engine.distributed.checkpoint import Checkpoints, digest_of
 from edgewise.engine.distributed.group import Group
@@ -68,7 +69,8 @@ class DistributedProgram(AbstractEngine):
         self._laid_out = False
 
     def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
-        return self._laid_out
+        # Ranks speak while they lay out, so all do if one has to: it may have run other programs meanwhile.
+        return self.group.total(self._laid_out) == self.group.size
 
     def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         spec, graph = self._binding.spec, self._binding.graph
@@ -79,6 +81,7 @@ class DistributedProgram(AbstractEngine):
         self._arcs = SizedArcs(
             graph.num_vertices, graph.num_arcs, graph.offsets, graph.targets, in_offsets, in_sources, in_arcs
         )
+        self._slot_of = self._slots() if spec.keeps_messages else np.empty(0, unsigned(graph.offsets).dtype)
         self._constants = constant_arrays(self._binding, {}, self.pulls, graph)
         reads = reads_elsewhere(spec, "target" if self.pulls else "source")
         alone = self.group.size == 1
@@ -87,6 +90,18 @@ class DistributedProgram(AbstractEngine):
         if not alone and (reads.across or self.pulls):
             self._wanted = self._wanted_by()
         self._laid_out = True
+
+    def _slots(self) -> np.ndarray:
+        """The slot of each in-edge of this rank. Messages are in the order of their sources, as on one rank; in-edges
+        of an undirected graph are in that of the input."""
+        graph, own = self._binding.graph, self.ranges.own
+        mine = slice(int(graph.in_offsets[own.start]), int(graph.in_offsets[own.stop]))
+        slot_of = np.zeros(graph.num_arcs, unsigned(graph.offsets).dtype)
+        if graph.directed:
+            slot_of[mine] = np.arange(mine.start, mine.stop)
+        else:
+            slot_of[mine] = graph.slots[1][graph.in_arcs[mine]]
+        return slot_of
 
     def _wanted_by(self) -> list[np.ndarray | None]:
         """For each rank, which of this rank's vertices are at the other ends of its edges: a flag for each."""
@@ -103,11 +118,16 @@ class DistributedProgram(AbstractEngine):
 
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:
         binding, graph = self._binding, self._binding.graph
-        made = made_for(binding, given, self.pulls)
+        made, of_slots = made_for(binding, given, self.pulls), 0
+        if binding.spec.keeps_messages:
+            made += [] if graph.directed else [Made.IN_ARCS, Made.SLOTS]
+            of_slots = graph.offsets.itemsize * graph.num_arcs
         work = workspace_bytes(binding, self._message, num_threads, binding.spec.keeps_messages, False)
         steps: list[Step] = [graph.making(*made)] if made else []
         steps += [laying_out(binding), taking(binding, given, self.pulls)]
-        return in_turn(*steps, held(binding.result_bytes + work), held(graph.making(Made.OUT_DEGREE).most))
+        return in_turn(
+            *steps, held(binding.result_bytes + work + of_slots), held(graph.making(Made.OUT_DEGREE).most)
+        )
 
     def kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Any:
         """The kernel for these types of parameters and these uniform edge fields."""
@@ -133,6 +153,7 @@ class DistributedProgram(AbstractEngine):
             self.group,
             self.ranges,
             self._arcs,
+            self._slot_of,
             self.pulls,
             self._reads,
             self._wanted,

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.engine.contract import Ending
-from edgewise.engine.cpu.arguments import Buffer, SizedArcs, Work
+from edgewise.engine.cpu.arguments import Buffer, SizedArcs
 from edgewise.engine.cpu.kernel_decide import LIST_ADVANTAGE
 from edgewise.engine.cpu.shared import (
     COUNT,
@@ -37,6 +37,9 @@ from edgewise.kernels.costs import PROGRAM_ITEM
 from edgewise.kernels.cpu.pointers import addresses
 from edgewise.primitives.vertices import NO_VERTEX
 
+#: Phases that nothing is shared in.
+_BY_ONE_THREAD = (Phase.COMBINE, Phase.TOTAL, Phase.PROCEED)
+
 
 class Layout(NamedTuple):
     """What a run needs of the program that was laid out for a rank.
@@ -45,6 +48,7 @@ class Layout(NamedTuple):
         binding, message: the program on its graph, and the dtype of messages.
         group, ranges: the ranks, and their vertices.
         arcs: the graph.
+        slot_of: the slot of each in-edge of the rank, for programs that are given all messages.
         pulls: whether messages are pulled.
         reads: fields that are read at vertices of other ranks.
         wanted: for each rank, which of this rank's vertices are at the other ends of its edges; all of them if None.
@@ -56,6 +60,7 @@ class Layout(NamedTuple):
     group: Group
     ranges: Ranges
     arcs: SizedArcs
+    slot_of: np.ndarray
     pulls: bool
     reads: Reads
     wanted: list[np.ndarray | None]
@@ -82,8 +87,8 @@ class Rank:
         given: dict[str, Any],
         constants: Constants,
     ) -> None:
-        binding, message, self._group, self._ranges, self._arcs, self._pulls = laid_out[:6]
-        self._reads, self._wanted, self._checkpoints = laid_out[6:]
+        binding, message, self._group, self._ranges, self._arcs, slot_of, self._pulls = laid_out[:7]
+        self._reads, self._wanted, self._checkpoints = laid_out[7:]
         self._spec, self._run, self._message, self._kernel = binding.spec, run, message, kernel
         self._n, self._m, self._own = self._arcs.n, self._arcs.m, self._ranges.own
         self._parts = self._ranges.parts()
@@ -91,7 +96,8 @@ class Rank:
         kept = self._spec.keeps_messages
         self._identity = 0 if kept else self._spec.combine.identity(message)
         self._fields = self._arrays(binding, parameters, given, constants)
-        self._work = _work(self._n, self._m, self._identity, message, run.num_threads, kept)
+        buffer: Any = _slots(self._m, message, slot_of) if kept else ()
+        self._work = make_work(self._n, self._identity, message, run.num_threads, buffer)
         self._shared = np.zeros(SHARED.size, np.int64)
         self._shared[LISTED] = -1
         self._shared[RANGE : RANGE + len(SIZES)] = SIZES
@@ -133,7 +139,7 @@ class Rank:
         """Carry out a phase on this rank's vertices, or on others; see `make_kernel`."""
         of = self._own if of is None else of
         dtype = np.dtype(np.int64) if self._message.names else self._message
-        self._run.launch(
+        kernel: tuple[Any, ...] = (
             self._kernel,
             self._shared,
             int(phase),
@@ -148,8 +154,11 @@ class Rank:
             np.empty(0, np.uint32) if vertices is None else vertices,
             np.empty(0, dtype) if values is None else values,
             self._supplied,
-            work=work,
         )
+        if phase in _BY_ONE_THREAD:
+            self._run.launch_on(1, *kernel)
+        else:
+            self._run.launch(*kernel, work=work)
 
     def supersteps(self, limit: int | None, what: str) -> PartOutcome:
         """The loop over supersteps, which all ranks go through together.
@@ -270,10 +279,11 @@ class Rank:
             parts.append(packed(vertices, ranges.of(rank), [work.messages[vertices]]))
             work.messages[vertices] = self._identity
         received, counts = self._group.exchange(parts, self._count)
-        for part in received:
-            vertices, (values,) = unpacked(part, own, [self._message])
-            if len(vertices):
-                self._call(Phase.COMBINE, vertices.astype(np.uint32), values)
+        taken = [unpacked(part, own, [self._message]) for part in received]
+        vertices = np.concatenate([each for each, _ in taken])
+        if len(vertices):
+            values = np.concatenate([each for _, (each,) in taken])
+            self._call(Phase.COMBINE, vertices.astype(np.uint32), values)
         return sum(counts)
 
     def _reached(self, rank: int) -> np.ndarray:
@@ -394,10 +404,6 @@ def _places(parts: list[Part]) -> slice:
     return slice(parts[0].first, parts[-1].first + parts[-1].results)
 
 
-def _work(n: int, m: int, identity: Any, message: np.dtype, num_threads: int, kept: bool) -> Work:
-    """The arrays that a rank works in. Slots for kept messages are zeros, which take no memory until they are used."""
-    buffer: Any = ()
-    if kept:
-        slots = tuple(np.zeros(m, dtype) for dtype in slot_dtypes(message))
-        buffer = Buffer(np.zeros(1, np.uint32), np.zeros(m, np.uint8), slots)
-    return make_work(n, identity, message, num_threads, buffer)
+def _slots(m: int, message: np.dtype, slot_of: np.ndarray) -> Buffer:
+    """A buffer for messages that are kept. Its arrays are zeros, which take no memory until they are used."""
+    return Buffer(slot_of, np.zeros(m, np.uint8), tuple(np.zeros(m, dtype) for dtype in slot_dtypes(message)))

@@ -7,6 +7,7 @@ hand, or the other end of an edge. What is not seen to be one of these may be an
 import ast
 from typing import NamedTuple
 
+from edgewise.errors import DistributedError
 from edgewise.program.inspect import Specification
 from edgewise.program.source import UserFunction
 
@@ -29,12 +30,22 @@ def reads_elsewhere(spec: Specification, own_end: str) -> Reads:
     Args:
         spec: of the program.
         own_end: "source" or "target": the end of its edges that is a vertex of the rank.
+
+    Raises:
+        DistributedError: a function of vertices reads an edge field that edge_compute writes: each rank has the values
+            of its own edges alone.
     """
     other_end = {"source": "target", "target": "source"}[own_end]
     across, anywhere = set[str](), set[str]()
     for name, function in spec.functions.items():
         if name == "combine":
             continue
+        if name not in ("initialize", "edge_compute"):
+            for field, _ in _indexed(function, spec.edge_writes):
+                raise DistributedError(
+                    f"{function.where()}: state.{field} is read here and written in edge_compute; with "
+                    "distributed=True edges may be of another rank: send the value as a message, or run on one rank"
+                )
         at_edge = name == "edge_compute"
         for field, index in _indexed(function, set(spec.vertex_fields)):
             if at_edge and _is_end(function, index, other_end):
@@ -84,6 +95,7 @@ def _is_vertex(function: UserFunction, name: str, index: ast.expr | None) -> boo
 def _is_assigned(function: UserFunction, name: str) -> bool:
     """Whether a function assigns to a name."""
     return any(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store))
+        or (isinstance(node, ast.MatchAs) and node.name == name)
         for node in ast.walk(function.tree)
     )

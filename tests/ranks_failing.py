@@ -1,0 +1,35 @@
+"""A script for two ranks in which something goes wrong on rank 1, as its argument says."""
+
+import os
+import signal
+import sys
+import time
+
+import numpy as np
+from pagerank import PageRank
+
+import edgewise as ew
+
+what, rank = sys.argv[1], int(os.environ["RANK"])
+graph = ew.Graph.from_edges(np.arange(50), np.arange(1, 51))
+
+
+def at(superstep: int) -> None:
+    """Called after each superstep."""
+    if rank == 1 and superstep == 3:
+        if what == "raises":
+            raise ValueError("rank 1 has a mistake of its own")
+        if what == "is killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if what == "is late":
+            time.sleep(60)
+
+
+if what == "has another graph" and rank == 1:
+    graph = ew.Graph.from_edges(np.arange(49), np.arange(1, 50))
+if what == "has other arcs" and rank == 1:
+    graph = ew.Graph.from_edges(np.arange(50), np.r_[0, np.arange(2, 51)][::-1])
+if what == "ends before" and rank == 1:
+    sys.exit(3)
+result = ew.run(PageRank(tol=0.0), graph, distributed=True, max_supersteps=20, progress=at)
+print(f"rank {rank} ran {result.supersteps} supersteps", flush=True)

@@ -1,0 +1,72 @@
+"""Ranks that fail, end, or do not answer: the others end, and the cause is shown."""
+
+import signal
+import time
+
+import pytest
+from ranks import by_hand, needs_torch, started
+
+pytestmark = [needs_torch, pytest.mark.more]
+
+
+def ended_by_hand(what: str, **others: str) -> list[tuple[int, str]]:
+    """The exit status and the errors of two ranks that nothing but themselves ends."""
+    ranks = by_hand(2, "ranks_failing.py", what, **others)
+    try:
+        errors = [rank.communicate(timeout=100)[1] for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
+    return [(rank.returncode, text) for rank, text in zip(ranks, errors, strict=True)]
+
+
+def test_ranks_that_end_end_in_order() -> None:
+    """A process that ends while threads of its group wait is aborted, now and then."""
+    for _ in range(4):
+        assert ended_by_hand("nothing") == [(0, ""), (0, "")]
+
+
+def test_the_error_of_a_rank_is_shown_and_ends_all() -> None:
+    done = started(2, "ranks_failing.py", "raises")
+    assert done.returncode != 0
+    own, others = (
+        done.stderr.find(text) for text in ("ValueError: rank 1 has", "DistributedError: rank 0 of 2")
+    )
+    assert own >= 0
+    assert others < 0 or "look for the first error of another rank" in done.stderr
+    (zero, error), (one, own_error) = ended_by_hand("raises")
+    assert zero != 0
+    assert one != 0
+    assert "DistributedError: rank 0 of 2: another rank has ended, or did not answer in time" in error
+    assert own_error.rstrip().endswith("ValueError: rank 1 has a mistake of its own")
+
+
+def test_the_others_end_when_a_rank_is_killed() -> None:
+    started_at = time.monotonic()
+    (zero, error), (one, _) = ended_by_hand("is killed")
+    assert one == -signal.SIGKILL
+    assert zero not in (0, -signal.SIGABRT)
+    assert "DistributedError: rank 0 of 2: another rank has ended" in error
+    assert time.monotonic() - started_at < 90
+
+
+def test_the_others_end_when_a_rank_is_late() -> None:
+    (zero, error), _ = ended_by_hand("is late", EDGEWISE_TIMEOUT="3")
+    assert zero not in (0, -signal.SIGABRT)
+    assert "did not answer in time ($EDGEWISE_TIMEOUT seconds, 3 now)" in error
+
+
+def test_ranks_that_do_not_come_are_not_waited_for_without_end() -> None:
+    (zero, error), (one, _) = ended_by_hand("ends before", EDGEWISE_TIMEOUT="5")
+    assert one == 3
+    assert zero not in (0, -signal.SIGABRT)
+    assert "DistributedError: the ranks did not find each other in 5 s at 127.0.0.1:" in error
+
+
+@pytest.mark.parametrize("what", ["has another graph", "has other arcs"])
+def test_graphs_that_differ_are_refused_by_all_ranks(what: str) -> None:
+    ended = ended_by_hand(what)
+    for rank, (status, error) in enumerate(ended):
+        assert status == 1
+        assert f"DistributedError: PageRank: rank {rank} has a graph of" in error
+        assert "expected the same on all ranks, read from the same file" in error
