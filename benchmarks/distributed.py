@@ -1,10 +1,11 @@
 """Programs on several ranks beside one: times, bytes, and the least that the partition lets ranks send.
 
-`python -m benchmarks.distributed --output FILE.csv` makes an R-MAT graph as a file, and starts 1 and 2 ranks of one thread
-each with torchrun. Each rank runs the programs of `examples/`, after one run that is not counted; the plain engine runs
-the same on one thread in the process of the one rank, in turns with it. A time is that of the slower rank, from when all
-ranks are ready. The bound is a value for each vertex of another rank that a rank has a message for, or whose value it
-reads, superstep by superstep: what is sent more says which vertices these are, how many are active, and aggregates.
+`python -m benchmarks.distributed --output FILE.csv` makes an R-MAT graph as a file, and starts 1 and 2 ranks of one
+thread each with torchrun. Each rank runs the programs of `examples/`, after one run that is not counted; the plain
+engine runs the same on one thread in the process of the one rank, in turns with it. A time is that of the slower rank,
+from when all ranks are ready. The bound is a value for each vertex of another rank that a rank has a message for, or
+whose value it reads, superstep by superstep: what is sent more says which vertices these are, how many are active, and
+what aggregates are.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,23 +89,21 @@ def run_as_rank(path: str, repeat: int, output: str) -> None:
     """Run all programs on this rank; the first one writes rows without the columns that all have."""
     group, graph, found = connect(), ew.read(path), list[dict[str, Any]]()
     for name, (program, limit) in programs(graph).items():
-
-        def distributed(program: ew.Program = program, limit: int | None = limit) -> Any:
-            return ew.run(program, graph, distributed=True, max_supersteps=limit)
-
-        def plain(program: ew.Program = program, limit: int | None = limit) -> Any:
-            alone = ew.Schedule(ew.Pull() if name == "PageRank" else "auto", num_threads=1)
-            return ew.run(program, graph, device="cpu", schedule=alone, max_supersteps=limit)
+        one_thread = ew.Schedule(num_threads=1)
+        alone = ew.Schedule(ew.Pull(), num_threads=1) if name == "PageRank" else one_thread
+        asked = {"max_supersteps": limit, "device": "cpu"}
+        distributed = partial(ew.run, program, graph, distributed=True, schedule=one_thread, **asked)
+        plain = partial(ew.run, program, graph, schedule=alone, **asked)
 
         whole = distributed().gather()
         expected = plain()
         right = all(np.array_equal(values, whole.fields[key]) for key, values in expected.fields.items())
-        sent, exchanges = group.sent_bytes, group.exchanges
+        before = group.sent_bytes, group.exchanges
         with Bound() as bound:
             distributed()
-        told = [group.sent_bytes - sent, bound.bytes]
-        sums = [group.total(each) for each in told]
-        row = {"program": name, "supersteps": whole.supersteps, "exchanges": group.exchanges - exchanges - 1}
+        sent, exchanges = group.sent_bytes - before[0], group.exchanges - before[1]
+        sums = group.total(sent), group.total(bound.bytes)
+        row = {"program": name, "supersteps": whole.supersteps, "exchanges": exchanges}
         times: dict[str, list[float]] = {"ms": [], "plain_ms": []}
         for _ in range(repeat):
             times["ms"].append(1e3 * seconds_of(distributed, group)[0])

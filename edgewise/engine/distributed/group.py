@@ -169,9 +169,6 @@ def connect() -> Group:
             attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
             store = distributed.PrefixStore(f"edgewise attempt {attempt}", store)
             distributed.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=wait)
-            atexit.register(
-                distributed.destroy_process_group
-            )  # else its threads end the process with an error
     except (RuntimeError, ValueError) as error:
         raise DistributedError(
             f"the ranks did not find each other in {wait.total_seconds():g} s at "
