@@ -146,26 +146,36 @@ def run(
     """Run a program on all ranks together; see `edgewise.run`."""
     instance = instance_of(program)
     name = type(instance).__name__
-    if device not in ("auto", "cpu"):
-        raise DistributedError(
-            f"{name}: device is {shown(device)}; distributed runs are on CPUs so far: expected 'cpu'"
-        )
     if how["check"]:
         raise DistributedError(
             f"{name}: check=True is for a run by one process; leave distributed out, or check a small graph before"
         )
-    group = connect()
-    _check_same_graph(name, graph, group)
+    group = ranks_for(name, graph, device)
     is_alone = group.size == 1 and checkpoint is None
     make = PreparedAlone if is_alone else PreparedRank
-    prepared: Any = prepared_for(type(instance), graph, "cpu", _of_rank(name, schedule), make=make)
+    prepared: Any = prepared_for(type(instance), graph, "cpu", schedule_of_rank(name, schedule), make=make)
     prepared.checkpoints = None if checkpoint is None else Checkpoints(checkpoint, every, group, name)
     found: DistributedResult = prepared.run(dict(instance.values), **how)
     return found
 
 
-def _of_rank(name: str, schedule: Any) -> Schedule:
-    """The schedule of one rank."""
+def ranks_for(name: str, graph: Graph, device: Any) -> Group:
+    """The ranks that carry out a run on a graph together.
+
+    Raises:
+        DistributedError: another device than the CPU, or graphs that differ between ranks; and as `connect`.
+    """
+    if not isinstance(device, str) or device not in ("auto", "cpu"):
+        raise DistributedError(
+            f"{name}: device is {shown(device)}; distributed runs are on CPUs so far: expected 'cpu'"
+        )
+    group = connect()
+    _check_same_graph(name, graph, group)
+    return group
+
+
+def schedule_of_rank(name: str, schedule: Any) -> Schedule:
+    """The schedule of one rank. Raises ScheduleError if more than a number of threads is asked for."""
     asked = as_schedule(name, schedule)
     if (asked.delivery, asked.balance, asked.layout) != ("auto", "auto", "auto"):
         raise ScheduleError(
