@@ -8,6 +8,8 @@ import pytest
 from test_gpu_compile import code_of
 
 import edgewise as ew
+from edgewise.algorithms.bfs.levels import BreadthFirst
+from edgewise.algorithms.sssp.relaxation import paths_program
 
 gpu = pytest.importorskip(
     "edgewise.kernels.cuda.compile", reason="numba-cuda is not installed", exc_type=ImportError
@@ -196,13 +198,13 @@ WALK = {"damping": 0.85, "enough": 0.0, "begin": 0.5, "even": 0.5}
 @pytest.mark.parametrize(
     ("make", "values", "capability", "balance"),
     [
-        (lambda: programs_of("bfs").BreadthFirst, {"source": 0}, NEWEST_MEASURED, ew.MergePath()),
+        (lambda: BreadthFirst, {"source": 0}, NEWEST_MEASURED, ew.MergePath()),
         pytest.param(
             lambda: programs_of("components").Components, {}, OLDEST, ew.WarpMapped(8), marks=pytest.mark.slow
         ),
-        (lambda: programs_of("sssp").paths_program(FLOAT32, False), {"source": 0}, OLDEST, ew.EdgeBased()),
+        (lambda: paths_program(FLOAT32, False), {"source": 0}, OLDEST, ew.EdgeBased()),
         pytest.param(
-            lambda: programs_of("sssp").paths_program(FLOAT64, True),
+            lambda: paths_program(FLOAT64, True),
             {"source": 0},
             NEWEST_MEASURED,
             ew.Binned(),

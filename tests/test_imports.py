@@ -55,7 +55,7 @@ DOORS = {
     "torch": "engine",
     "typer": "cli",
 }
-ALGORITHM_DOORS = ("cpu", "cuda", "program", "verify")
+ALGORITHM_DOORS = ("cpu", "cuda", "program", "ranks", "verify")
 NOT_LOADED = (
     "cuda",
     "cupy",

@@ -15,11 +15,11 @@ from pagerank import PageRank
 from sssp import SSSP
 
 import edgewise as ew
-from edgewise.algorithms.bfs.program import BreadthFirst
+from edgewise.algorithms.bfs.levels import BreadthFirst
 from edgewise.algorithms.components import program as of_components
 from edgewise.algorithms.pagerank.program import ranks_program
 from edgewise.algorithms.pagerank.walk import Walk
-from edgewise.algorithms.sssp.program import paths_program
+from edgewise.algorithms.sssp.relaxation import paths_program
 
 GRAPHS = {name: graph for name, graph in graphs().items() if graph.num_vertices}
 

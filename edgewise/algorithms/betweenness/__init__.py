@@ -70,6 +70,7 @@ def betweenness(
     progress: Progress = None,
     memory_limit: float | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    distributed: bool = False,
 ) -> BetweennessResult:
     """Betweenness centrality, which does not depend on the number of threads.
 
@@ -95,6 +96,10 @@ def betweenness(
             interrupted, and a later call with the same arguments goes on from there, to the same values: on the same
             kind of device, on a GPU with the same number of sources at a time, or by the same schedule. The file is
             removed when the run ends without an error.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result. Each has a share of the sources, and the sums of ranks are added in their order: they
+            are the same in each run on so many ranks, and differ from those of one rank by rounding. Ranks are on CPUs
+            and keep no checkpoint; there is nothing to choose but ``Schedule(num_threads=...)``.
 
     Returns:
         A `BetweennessResult`. O(k (n + m)) work, with weights O(k (n + m) log n).
@@ -109,12 +114,14 @@ def betweenness(
             (`edgewise.errors.NotKeptWarning`), and the run goes on, or ends by what interrupted it.
         ScheduleError: a device, a delivery, a balance or a layout that does not exist; ``EdgeBased()`` without a
             buffer, which adds up in any order.
+        DistributedError: `distributed` beside a checkpoint, or this process is no rank of several, or ranks differ in
+            what they ask for.
     """
     check_graph("betweenness", graph)
     weighted = uses_weights("betweenness", graph, weighted, by_itself=False)
     check_flags(ParameterError, "betweenness: ", normalized=normalized, endpoints=endpoints)
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
     asked = asked_sources("betweenness", graph, k, sources, seed)
-    how = device, schedule, progress, memory_limit, checkpoint
+    how = device, schedule, progress, memory_limit, checkpoint, distributed
     total, chosen, run = sum_dependencies(asked, weighted, on, *how)
     return BetweennessResult(graph, run, total, chosen, weighted, on, normalized)

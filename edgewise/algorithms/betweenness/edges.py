@@ -105,6 +105,7 @@ def edge_betweenness(
     progress: Progress = None,
     memory_limit: float | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    distributed: bool = False,
 ) -> EdgeBetweennessResult:
     """Betweenness centrality of edges, which does not depend on the number of threads.
 
@@ -122,17 +123,18 @@ def edge_betweenness(
             each thread, fewer beyond 4 GiB (but one for each thread) or under a tight limit. There is no delivery, no
             balance and no layout to choose.
         checkpoint: the name of a file for partial sums, as for `betweenness`.
+        distributed: run on all ranks that torchrun has started, as for `betweenness`.
 
     Returns:
         An `EdgeBetweennessResult`. O(k (n + m)) work, with weights O(k (n + m) log n).
 
     Raises:
-        GraphError, ParameterError, OutputError, ScheduleError: as `betweenness`.
+        GraphError, ParameterError, OutputError, ScheduleError, DistributedError: as `betweenness`.
     """
     check_graph("edge_betweenness", graph)
     weighted = uses_weights("edge_betweenness", graph, weighted, by_itself=False)
     check_flags(ParameterError, "edge_betweenness: ", normalized=normalized)
     asked = asked_sources("edge_betweenness", graph, k, sources, seed)
-    how = device, schedule, progress, memory_limit, checkpoint
+    how = device, schedule, progress, memory_limit, checkpoint, distributed
     total, chosen, run = sum_dependencies(asked, weighted, ON_ARCS, *how)
     return EdgeBetweennessResult(graph, run, total, chosen, weighted, ON_ARCS, normalized)

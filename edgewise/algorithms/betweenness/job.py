@@ -19,7 +19,7 @@ class Job(NamedTuple):
         weighted: whether the lengths of arcs are their weights.
         on: what dependencies are on; see `cpu`.
         dtype: that of distances.
-        beside: bytes that the sources take.
+        beside: bytes that the sources take, and on one of several ranks sums that it sends and receives.
         checkpoint: the name of a file that keeps the sums of an interrupted run; None for no such file.
     """
 

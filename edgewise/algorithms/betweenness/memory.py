@@ -1,7 +1,9 @@
-"""The memory that betweenness takes on a GPU, in bytes."""
+"""The memory that betweenness takes on a GPU, and beside its own on one of several ranks, in bytes."""
 
 #: The most sources that a GPU does at a time without weights: the lanes of a warp.
 MOST_SOURCES = 32
+#: For each sum, what a rank sends and receives, with the copies of that, and the sums of all ranks.
+RANK_BYTES = 5 * 8
 
 
 def batch_bytes(num_vertices: int, num_arcs: int, sources: int) -> int:

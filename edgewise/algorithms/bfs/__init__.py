@@ -40,12 +40,12 @@ from edgewise.algorithms.common.derived import check_derived, index_of_source
 from edgewise.algorithms.common.dispatch import Form, begin, bytes_by_clusters, no_memory
 from edgewise.algorithms.common.names import names_elsewhere
 from edgewise.errors import ParameterError
-from edgewise.execution import Execution, Progress, rest_of, threads_of
+from edgewise.execution import Execution, Progress, as_schedule, rest_of, threads_of
 from edgewise.explain import is_asked
 from edgewise.graph import Arrays, Graph, VertexIds, check_graph, least_pages
 from edgewise.graph.sets_of_ids import as_listed
 from edgewise.kernels.door import cuda_problem
-from edgewise.memory import as_bytes, in_turn
+from edgewise.memory import Step, as_bytes, in_turn
 from edgewise.path_result import PathResult
 from edgewise.result import Columns, HostArray, SavedColumns
 from edgewise.schedule import Buffered, Layered, Pull, Push, Schedule
@@ -128,6 +128,7 @@ def bfs(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> BFSResult:
     """Levels and parents of all vertices that can be reached from a source. Weights are not looked at.
 
@@ -143,6 +144,9 @@ def bfs(
             ``Pull()`` makes that the direction of all levels. On a GPU, a schedule with a balance other than
             `Clustered`, a `Layout` or a buffer makes it run as a program. With `Layered` from these sources, levels
             are read from the layers, and nothing is searched; so they are by default, once there are such layers.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result: the same levels and parents. They are on CPUs; there is nothing to choose but
+            ``Schedule(num_threads=...)``.
 
     Returns:
         A `BFSResult`. O(n + m) work when pushing; pulling usually looks at a small part of the edges.
@@ -152,10 +156,12 @@ def bfs(
         ParameterError: no source, or a `max_depth` that is not an integer of at least 0.
         ScheduleError: a balance or a `Layout` on the CPU.
         ParseError, OutputError: the file of layers that a schedule asks for cannot be used, or written.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("bfs", graph)
     limit = graph.num_vertices if max_depth is None else as_depth(max_depth)
     how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
+    how["distributed"] = distributed
     source = as_listed(source, graph)
     levels, run = find_levels("bfs", graph, source, limit, schedule, how)
     return BFSResult(graph, run, levels, source, None if max_depth is None else limit)
@@ -170,9 +176,10 @@ def find_levels(
         name: what runs, for messages.
         graph, source, schedule: as for `bfs`.
         limit: the highest level to look for.
-        how: the other options of the run: device, progress and memory_limit.
+        how: the other options of the run: device, progress, memory_limit and distributed.
     """
-    asked, schedule = layers_asked(name, schedule)
+    distributed = how["distributed"]
+    asked, schedule = (None, as_schedule(name, schedule)) if distributed else layers_asked(name, schedule)
     looking_up = graph.looking_up(source)
     device, progress, memory_limit = how["device"], how["progress"], how["memory_limit"]
     if asked is not None:
@@ -210,6 +217,8 @@ def find_levels(
             heads=True,
         ),
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
+        ranks=Form("bfs.ranks.search", lambda each: in_turn(looking_up, _memory_on_ranks(graph, each)).most),
+        distributed=distributed,
         by_clusters=True,
     )
     sources = np.atleast_1d(graph.index_of(source)).astype(np.int64, copy=False)
@@ -325,6 +334,13 @@ def as_depth(max_depth: Any) -> int:
             f"bfs: max_depth is {shown(max_depth)}; expected an integer of at least 0, or None"
         )
     return min(depth, 2**31)
+
+
+def _memory_on_ranks(graph: Graph, schedule: Schedule) -> Step:
+    """The memory of a search on one of several ranks."""
+    from edgewise.algorithms.bfs.ranks import search_memory
+
+    return search_memory(graph, schedule)
 
 
 def _list_bytes(graph: Graph) -> int:

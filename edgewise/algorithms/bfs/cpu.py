@@ -24,6 +24,7 @@ from edgewise.execution import Execution, rest_of, threads_of
 from edgewise.graph import Graph, Made
 from edgewise.graph.layers import GraphInLayers
 from edgewise.kernels.costs import levels
+from edgewise.kernels.cpu.launch import sealed
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.direction import AUTO, PULL, PUSH
 from edgewise.primitives.vertices import NO_VERTEX
@@ -84,10 +85,26 @@ def search_layers(
     rows = rows_of(made)
     work = layers_work(graph)
     parent = np.full(n, NO_VERTEX)
-    run.launch(find_parents, *rows, level, parent, work=work)
+    run.launch(find_parents, *rows, 0, n, level, parent, work=work)
     level_of, parent_of = np.empty(n, np.int32), np.empty(n, np.uint32)
     run.launch(by_vertices, rows[-1], level, parent, level_of, parent_of, work=4 * n)
     return level_of, parent_of.view(np.int32), levels
+
+
+def parents_of_levels(graph: Graph, level: np.ndarray, rows: slice, run: Execution) -> np.ndarray:
+    """Parents for final levels, as far as these rows tell them: uint32, shape (n,); `NO_VERTEX` for none.
+
+    In a directed graph, each row offers its vertex as parent; the lowest of all rows is the parent. In an undirected
+    one, a row tells the parent of its vertex.
+    """
+    n = graph.num_vertices
+    unsigned = graph.offsets.view(f"u{graph.offsets.itemsize}"), graph.targets.view(np.uint32)
+    parent = np.full(n, NO_VERTEX)
+    vertices, work = sealed(np.arange(n, dtype=np.uint32)), layers_work(graph)
+    run.launch(
+        find_parents, graph.directed, *unsigned, vertices, rows.start, rows.stop, level, parent, work=work
+    )
+    return parent
 
 
 def layers_work(graph: Graph) -> float:

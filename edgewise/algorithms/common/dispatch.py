@@ -1,4 +1,5 @@
-"""The choice between the forms of an algorithm: one for the CPU, one for a GPU, and a program on a GPU.
+"""The choice between the forms of an algorithm: one for the CPU, one for a GPU, a program on a GPU, and one for
+several ranks.
 
 An algorithm says how much memory each of its forms takes and which deliveries it has, and gets the result of the form
 that runs. All checks come first, so that a call that is refused has looked nothing up and made nothing.
@@ -8,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from edgewise.errors import MemoryLimitError, ScheduleError
+from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
 from edgewise.execution import (
     Admission,
     Chosen,
@@ -20,6 +21,7 @@ from edgewise.execution import (
     stop_if_explained,
 )
 from edgewise.graph import Arrays, Graph, Needs
+from edgewise.graph.checks import check_flags
 from edgewise.layout.clusters import clusters_bytes
 from edgewise.memory import RefusedBySystem, as_bytes, held, in_turn
 from edgewise.schedule import Clustered, Schedule
@@ -29,8 +31,8 @@ class Form(NamedTuple):
     """One way to carry out an algorithm.
 
     Attributes:
-        find: finds the answer; its last argument is the run. A form for a GPU is given by name, "bfs.cuda.search", and
-            imported when it is first used.
+        find: finds the answer; its last argument is the run. A form for a GPU, or for several ranks, is given by name,
+            "bfs.cuda.search", and imported when it is first used.
         memory: gives, for a schedule, the most bytes that a run takes at one time: of the GPU's memory if it runs
             there. A program counts its own arrays itself. It may raise MemoryLimitError, if the host has no room.
         deliveries: the forms of delivery that it has.
@@ -135,6 +137,8 @@ def begin(
     cpu: Form,
     cuda: Form,
     program: Form | str,
+    ranks: Form | None = None,
+    distributed: Any = False,
     stays: bool = False,
     by_clusters: bool = False,
 ) -> Task:
@@ -146,8 +150,9 @@ def begin(
         device, schedule, work, rounds, arrays: see `edgewise.execution.choose`.
         progress, memory_limit: see `edgewise.execution.admit`.
         cpu, cuda, program: the forms; if there is no program, a text for what has none: "by weights".
+        ranks: the form for several ranks, if there is one; they are on CPUs.
+        distributed: whether the run is on all ranks together.
         stays: whether a run that a GPU has no room for must not go on the CPU: what it has begun goes on there only.
-
         by_clusters: whether the form for a GPU runs by clusters if the schedule says so.
 
     Raises:
@@ -155,6 +160,7 @@ def begin(
         DeviceError: device="cuda", and CUDA cannot be used.
         ParameterError: a memory limit that is not a number, or another kind of progress.
         MemoryLimitError: more memory is needed than allowed.
+        DistributedError: several ranks, and another device, no ranks, or graphs that differ.
     """
 
     def task_for(chosen: Chosen) -> Task:
@@ -201,10 +207,23 @@ def begin(
         find = _imported((taken if graph.num_vertices else cpu).find)
         return Task(admission, find, memory, chosen.on_gpu and taken.arrays is None, on_cpu)
 
+    if distributed is not False and ranks is not None and is_distributed(name, distributed):
+        from edgewise.algorithms.common.ranks import choose_ranks, on_ranks
+
+        chosen = choose_ranks(name, graph, device, schedule)
+        find = on_ranks(name, _imported((ranks if graph.num_vertices else cpu).find))
+        cpu = ranks._replace(find=find)
+        return task_for(chosen)
     chosen = choose(
         name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays, by_clusters=by_clusters
     )
     return task_for(chosen._replace(is_free=False) if stays else chosen)
+
+
+def is_distributed(name: str, distributed: Any) -> bool:
+    """Whether a call asks for several ranks. Raises ParameterError for what is neither True nor False."""
+    check_flags(ParameterError, f"{name}: ", distributed=distributed)
+    return bool(distributed)
 
 
 def _imported(find: Callable[..., Any] | str) -> Callable[..., Any]:

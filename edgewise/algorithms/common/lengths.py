@@ -80,3 +80,8 @@ def distance_dtype(graph: Graph) -> np.dtype:
 def unreached_value(dtype: np.dtype) -> Any:
     """The distance of a vertex that was not reached, as a NumPy scalar: inf, or the largest integer."""
     return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
+
+
+def wide_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of messages that are by turns values of a dtype and indices of vertices."""
+    return np.dtype(f"{dtype.kind}8")

@@ -3,8 +3,6 @@
 Those kernels deal out edges in their own ways; a program runs with every strategy. Answers do not differ.
 """
 
-import numpy as np
-
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.engine.contract import Outcome
 from edgewise.execution import Execution
@@ -12,11 +10,6 @@ from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import copy_of
 from edgewise.program.declare import Program
 from edgewise.run import Prepared
-
-
-def wide_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of messages that are by turns values of a dtype and indices of vertices."""
-    return np.dtype(f"{dtype.kind}8")
 
 
 def prepared_for(program: type[Program], graph: Graph, run: Execution) -> Prepared:

@@ -39,7 +39,7 @@ class ComponentsResult(VertexResult):
     Attributes:
         component: int32, shape (n,): the index of the smallest vertex of each vertex's component.
         num_components: the number of components.
-        supersteps: the number of passes over all vertices, or of supersteps of a program.
+        supersteps: the number of passes over all vertices, or of supersteps of a program; on several ranks, of rounds.
     """
 
     algorithm = "components"
@@ -103,6 +103,7 @@ def connected_components(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> ComponentsResult:
     """The connected components of a graph, directions ignored. Labels do not depend on the number of threads.
 
@@ -114,16 +115,20 @@ def connected_components(
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no
             delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
             that has deliveries.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result: the same labels. They are on CPUs; there is nothing to choose but
+            ``Schedule(num_threads=...)``.
 
     Returns:
         A `ComponentsResult`. O(n + m) expected work; as a program, O(n + m) in each superstep.
 
     Raises:
         ScheduleError: a balance or a layout on the CPU, or a delivery that does not exist.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("connected_components", graph)
     found, run = begin_components(
-        "connected_components", graph, device, schedule, progress, memory_limit
+        "connected_components", graph, device, schedule, progress, memory_limit, distributed
     ).find(graph)
     return ComponentsResult(graph, run, found)
 
@@ -135,6 +140,7 @@ def begin_components(
     schedule: Schedule | None,
     progress: Progress,
     memory_limit: float | str | None,
+    distributed: bool,
 ) -> Task:
     """The checked call `name` to find components. What it finds is for `ComponentsResult`."""
     return begin(
@@ -154,4 +160,8 @@ def begin_components(
             heads=True,
         ),
         program=Form("components.program.components", no_memory, (Push, Pull, Buffered)),
+        ranks=Form(
+            "components.ranks.components", lambda _: 96 * graph.num_vertices + components_memory(graph).most
+        ),
+        distributed=distributed,
     )

@@ -122,6 +122,7 @@ def mst(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> MSTResult:
     """A minimum spanning forest of an undirected graph. It depends neither on the device nor on the number of threads,
     but for the sign of weights that are 0.0 or -0.0.
@@ -137,6 +138,9 @@ def mst(
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no
             delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
             that has deliveries.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result: the same forest. They are on CPUs; there is nothing to choose but
+            ``Schedule(num_threads=...)``.
 
     Returns:
         An `MSTResult`. O(m log n) work.
@@ -144,6 +148,7 @@ def mst(
     Raises:
         GraphError: a directed graph without `symmetrize`, or no weights although they are demanded.
         ScheduleError: a balance or a layout on the CPU, or a delivery that does not exist.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("mst", graph)
     check_flags(ParameterError, "mst: ", symmetrize=symmetrize)
@@ -172,9 +177,19 @@ def mst(
             arrays=Arrays.both_ways(graph.weighted),
         ),
         program=Form("mst.program.forest", no_memory, (Push, Pull, Buffered)),
+        ranks=Form("mst.ranks.forest", lambda _: _memory_on_ranks(graph, dtype)),
+        distributed=distributed,
     )
     found, run = task.find(graph, dtype)
     return MSTResult(result_of, run, found, weighs)
+
+
+def _memory_on_ranks(graph: Graph, weight: np.dtype) -> int:
+    """The memory that a run takes on one of several ranks: in-edges of its arcs, at most of all, or those of two
+    forests, with these as columns, rows and bytes; and the forest that is found."""
+    arcs = max(graph.num_arcs, 2 * graph.num_vertices)
+    beside = (16 + weight.itemsize) * arcs + (48 + 12 * weight.itemsize) * graph.num_vertices
+    return forest_memory(graph, weight) + beside
 
 
 def _gpu_memory(graph: Graph, weight: np.dtype) -> int:

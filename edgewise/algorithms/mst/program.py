@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.programs import explain, prepared_for, wide_dtype, with_both_ways
+from edgewise.algorithms.common.lengths import wide_dtype
+from edgewise.algorithms.common.programs import explain, prepared_for, with_both_ways
 from edgewise.algorithms.mst.forest_edges import count_edges, sorted_edges
 from edgewise.algorithms.mst.memory import joining_bytes
 from edgewise.algorithms.mst.program_contract import contract, plant

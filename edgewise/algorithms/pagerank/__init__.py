@@ -159,6 +159,7 @@ def pagerank(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> PageRankResult:
     """Rank vertices by how often a random walk visits them. Each of several parallel arcs counts.
 
@@ -182,6 +183,9 @@ def pagerank(
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no
             delivery but ``Pull()``. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a
             program.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result: the same ranks, bit for bit. They are on CPUs; there is nothing to choose but
+            ``Schedule(num_threads=...)``.
 
     Returns:
         A `PageRankResult`. O(n + m) for each iteration.
@@ -190,6 +194,7 @@ def pagerank(
         ParameterError: a parameter out of its range.
         GraphError: weights that are missing or negative, an id that is not in the graph.
         ScheduleError: a balance or a layout on the CPU, or ``EdgeBased()``, which adds up in any order; ``Push()``.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("pagerank", graph)
     weighted = uses_weights("pagerank", graph, weighted, by_itself=False)
@@ -230,6 +235,10 @@ def pagerank(
             ),
         ),
         program=program,
+        ranks=Form(
+            "pagerank.ranks.rank", lambda _: _memory_on_ranks(graph, kind, weighted, personalization, start)
+        ),
+        distributed=distributed,
     )
     jump = None if personalization is None else distribution(graph, "personalization", personalization)
     begin_with = None if start is None else distribution(graph, "start", start)
@@ -241,6 +250,13 @@ def pagerank(
 def default_tolerance(kind: np.dtype) -> float:
     """The tolerance at which ranks of this dtype are right to the digits that users read."""
     return 1e-6 if kind == np.float32 else 1e-8
+
+
+def _memory_on_ranks(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any) -> int:
+    """The memory that a run takes on one of several ranks: that of one rank, and beside it which shares are needed, and
+    what is sent and received."""
+    needed = 4 * graph.num_arcs + (8 + 4 * kind.itemsize) * graph.num_vertices
+    return rank_memory(graph, kind, weighted, personalization, start) + needed
 
 
 def _gpu_memory(graph: Graph, kind: np.dtype, weighted: bool, anew: bool) -> int:

@@ -58,6 +58,7 @@ def scc(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> SCCResult:
     """The strongly connected components of a graph. Labels depend neither on the device nor on the number of threads.
 
@@ -69,17 +70,21 @@ def scc(
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no
             delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as programs, and
             these have deliveries.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result: the same labels. They are on CPUs; there is nothing to choose but
+            ``Schedule(num_threads=...)``.
 
     Returns:
         An `SCCResult`. O(n + m) work; on a GPU O(n + m log n) expected.
 
     Raises:
         ScheduleError: a balance or a layout on the CPU, or a delivery that does not exist.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("scc", graph)
     how = device, schedule, progress, memory_limit
     if not graph.directed:
-        task = begin_components("scc", graph, *how)
+        task = begin_components("scc", graph, *how, distributed)
     else:
         task = begin(
             "scc",
@@ -91,9 +96,18 @@ def scc(
             cpu=Form(strong_components, lambda schedule: strong_components_memory(graph, schedule)),
             cuda=Form("scc.cuda.strong_components", lambda _: _gpu_memory(graph), arrays=Arrays.BOTH_WAYS),
             program=Form("scc.program.strong_components", no_memory, (Push, Pull, Buffered)),
+            ranks=Form("scc.ranks.strong_components", lambda schedule: _memory_on_ranks(graph, schedule)),
+            distributed=distributed,
         )
     found, run = task.find(graph)
     return SCCResult(graph, run, found)
+
+
+def _memory_on_ranks(graph: Graph, schedule: Schedule) -> int:
+    """The memory that a run takes on one of several ranks."""
+    from edgewise.algorithms.scc.ranks import strong_components_memory
+
+    return strong_components_memory(graph, schedule)
 
 
 def _gpu_memory(graph: Graph) -> int:

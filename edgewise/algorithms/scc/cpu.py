@@ -26,10 +26,29 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
     if n == 0:
         return np.empty(0, np.int32), 0, 0
     run.make_in_edges(graph)
-    start = int(np.argmax(np.minimum(graph.out_degree, graph.in_degree)))
-    arcs = arcs_both_ways(graph)
+    start, arcs = start_of(graph), arcs_both_ways(graph)
     forward, there = levels_from(start, arcs, run)
     backward, back = levels_from(start, arcs.reversed(), run)
+    return *split_by_searches(graph, start, forward, backward, run), there + back
+
+
+def start_of(graph: Graph) -> int:
+    """The vertex from which both searches begin: one with many arcs in and out."""
+    return int(np.argmax(np.minimum(graph.out_degree, graph.in_degree)))
+
+
+def split_by_searches(
+    graph: Graph, start: int, forward: np.ndarray, backward: np.ndarray, run: Execution
+) -> tuple[np.ndarray, int]:
+    """Labels and the number of components, when both searches have ended.
+
+    Args:
+        graph: with in-edges.
+        start: the vertex from which they began.
+        forward, backward: their levels, uint32, shape (n,); the largest integer for vertices that were not reached.
+        run: the run.
+    """
+    n, arcs = graph.num_vertices, arcs_both_ways(graph)
     component, found = np.empty(n, np.uint32), np.zeros(FOUND_WORDS, np.int64)
     found[LOWEST] = n
     run.launch(
@@ -40,7 +59,7 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
         f"{found[BOTH]:,} of {n:,} vertices are in the component of vertex {shown(name)}, "
         f"which two searches found; {found[ALONE]:,} are alone by their arcs; {rest:,} went to a depth-first search"
     )
-    return component.view(np.int32), int(found[COMPONENTS]), there + back
+    return component.view(np.int32), int(found[COMPONENTS])
 
 
 def strong_components_work(graph: Graph) -> float:
@@ -53,4 +72,9 @@ def strong_components_memory(graph: Graph, schedule: Schedule) -> int:
     n = graph.num_vertices
     search = levels_memory(n, threads_of("scc", schedule))
     making = graph.making(Made.IN_EDGES, Made.OUT_DEGREE, Made.IN_DEGREE)
-    return in_turn(making, Step(0, 4 * n), search, search, held(4 * n + depth_bytes(n))).most
+    return in_turn(making, Step(0, 4 * n), search, search, held(splitting(n))).most
+
+
+def splitting(num_vertices: int) -> int:
+    """The memory that `split_by_searches` takes."""
+    return 4 * num_vertices + depth_bytes(num_vertices)

@@ -49,12 +49,12 @@ from edgewise.algorithms.sssp.cpu import (
 from edgewise.algorithms.sssp.verify import verify_paths
 from edgewise.algorithms.sssp.weights import LEAST_DELTA, is_signed
 from edgewise.errors import MemoryLimitError, ScheduleError
-from edgewise.execution import Execution, Progress
+from edgewise.execution import Execution, Progress, as_schedule
 from edgewise.graph import Arrays, Graph, VertexId, VertexIds, check_graph
 from edgewise.graph.sets_of_ids import as_listed
 from edgewise.kernels.costs import levels
 from edgewise.layout.layers import ring_arcs, stage_arcs
-from edgewise.memory import in_turn
+from edgewise.memory import Step, in_turn
 from edgewise.path_result import PathResult
 from edgewise.result import Columns, HostArray, SavedColumns, is_finite
 from edgewise.schedule import Buffered, Pull, Push, Schedule
@@ -158,6 +158,7 @@ def sssp(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> SSSPResult:
     """Shortest paths from one vertex, or from the nearest of several, to all others.
 
@@ -187,6 +188,9 @@ def sssp(
             program; else there is no delivery but ``Push()``. With `Layered`, it sweeps over lists of layers there
             until no distance falls any more; so it does by default for a graph beyond the GPU's memory, once there are
             deep layers from the source. Several sources do not run over layers there.
+        distributed: run as a program on all ranks that torchrun has started, each of which makes this call on the same
+            graph, and gets the whole result: the same distances and parents. They are on CPUs; there is nothing to
+            choose but ``Schedule(num_threads=...)``. A search with a target finds all within `max_distance` there.
 
     Returns:
         An `SSSPResult`. O(n + m) on average for random weights and bounded degrees (Meyer and Sanders, section 4);
@@ -202,6 +206,7 @@ def sssp(
         ScheduleError: a balance or a `Layout` on the CPU, a delivery that does not exist, or negative weights in
             layers.
         ParseError, OutputError: the file of layers that a schedule asks for cannot be used, or written.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("sssp", graph)
     if not (isinstance(delta, str) and delta == "auto"):
@@ -210,6 +215,7 @@ def sssp(
     source, weighs = as_listed(source, graph), uses_weights("sssp", graph, weighted, graph.weighted)
     bound = bound_of("sssp", graph, target, max_distance, weighs)
     how: dict[str, Any] = {"device": device, "progress": progress, "memory_limit": memory_limit}
+    how["distributed"] = distributed
     if graph.weighted and not weighs:
         paths, run = _by_hops(graph, source, target, bound, schedule, how)
     else:
@@ -239,7 +245,8 @@ def _by_lengths(
 ) -> tuple[_Paths, Execution]:
     """`sssp` by weights, or in a graph without weights."""
     looking_up, dtype = graph.looking_up(source), bound.dtype
-    layers, schedule = layers_asked("sssp", schedule)
+    in_layers = not how["distributed"]
+    layers, schedule = layers_asked("sssp", schedule) if in_layers else (None, as_schedule("sssp", schedule))
     if layers is not None:
         if is_signed(graph):
             raise ScheduleError(
@@ -272,6 +279,10 @@ def _by_lengths(
         ),
         cuda=program if is_signed(graph) else paths_on_gpu,
         program=program,
+        ranks=Form(
+            "sssp.ranks.shortest_paths",
+            lambda each: in_turn(looking_up, _memory_on_ranks(graph, dtype, each)).most,
+        ),
         by_clusters=not is_signed(graph),
     )
     asked, chosen = ask("sssp", graph, source, target, bound), task.admission.chosen
@@ -323,6 +334,13 @@ def _over_layers(
     paths, run = task.find(found.made, graph, asked, delta, min_edges)
     found.tell(run)
     return paths, run
+
+
+def _memory_on_ranks(graph: Graph, dtype: np.dtype, schedule: Schedule) -> Step:
+    """The memory of a run on one of several ranks, for distances of this dtype."""
+    from edgewise.algorithms.sssp.ranks import paths_memory
+
+    return paths_memory(graph, dtype, schedule)
 
 
 def _ring_bytes(graph: Graph) -> int:

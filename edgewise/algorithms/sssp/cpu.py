@@ -1,5 +1,6 @@
 """Shortest paths on the CPU: the launches of `cpu_delta_stepping` or `cpu_bellman_ford`, their memory and cost."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -87,7 +88,14 @@ def paths_in_layers(
     return distance, parents_of(graph, asked, distance, run), supersteps
 
 
-def parents_of(graph: Graph, asked: Asked, distance: np.ndarray, run: Execution) -> np.ndarray:
+def parents_of(
+    graph: Graph,
+    asked: Asked,
+    distance: np.ndarray,
+    run: Execution,
+    among: slice | None = None,
+    join: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> np.ndarray:
     """Parents for final distances, int32, shape (n,); -1 for sources and for vertices that were not reached.
 
     Args:
@@ -95,6 +103,8 @@ def parents_of(graph: Graph, asked: Asked, distance: np.ndarray, run: Execution)
         asked: what was asked for.
         distance: shape (n,), of the dtype of `distance_dtype`.
         run: the run that this is part of.
+        among: the arcs that are looked at, on one rank of several; else all are.
+        join: gives the parents of all ranks for those that these arcs tell, uint32.
 
     Raises:
         GraphError: a distance is beyond the floats of this dtype.
@@ -102,8 +112,11 @@ def parents_of(graph: Graph, asked: Asked, distance: np.ndarray, run: Execution)
     if asked.bound_by(distance) == asked.unreached:
         refuse_overflow(graph, asked.sources, distance)
     parent, unreached = np.full(graph.num_vertices, NONE, np.uint32), asked.unreached
-    arcs = arcs_of(graph)
-    run.launch(nearer_parents, arcs, distance, parent, unreached, work=2 * graph.num_arcs)
+    arcs, among = arcs_of(graph), among or slice(0, graph.num_arcs)
+    low, high = among.start, among.stop
+    run.launch(nearer_parents, arcs, low, high, distance, parent, unreached, work=2 * (high - low))
+    if join is not None:
+        parent = join(parent)
     if may_have_orphans(graph, distance.dtype):
         attach_rest(arcs, distance, parent, asked.sources, unreached, run)
     return parent.view(np.int32)
@@ -119,7 +132,8 @@ def parents_by_level(graph: Graph, level: np.ndarray, run: Execution) -> np.ndar
     """
     parent, arcs = np.full(graph.num_vertices, NONE, np.uint32), arcs_of(graph)
     arcs = arcs._replace(weights=np.empty(0, np.int32))
-    run.launch(nearer_parents, arcs, level, parent, unreached_value(level.dtype), work=2 * graph.num_arcs)
+    unreached, m = unreached_value(level.dtype), graph.num_arcs
+    run.launch(nearer_parents, arcs, 0, m, level, parent, unreached, work=2 * m)
     return parent.view(np.int32)
 
 
@@ -186,7 +200,8 @@ def _by_delta_stepping(graph: Graph, asked: Asked, delta: float, run: Execution)
         distance = state
         parent.fill(NONE)
         asked.cut(distance, parent.view(np.int32))
-        run.launch(nearer_parents, arcs, distance, parent, unreached, work=2 * graph.num_arcs)
+        m = graph.num_arcs
+        run.launch(nearer_parents, arcs, 0, m, distance, parent, unreached, work=2 * m)
     else:
         distance = np.empty(n, dtype)
         run.launch(unpack, state, np.empty(0, inner), unreached, beyond, distance, parent, work=2 * n)

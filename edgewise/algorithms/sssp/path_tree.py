@@ -33,15 +33,24 @@ PLACED, WAITING = 0, -1
 
 @team_kernel
 def nearer_parents(
-    thread: Any, size: Any, control: Any, arcs: Any, distance: Any, parent: Any, unreached: Any
+    thread: Any,
+    size: Any,
+    control: Any,
+    arcs: Any,
+    low: Any,
+    high: Any,
+    distance: Any,
+    parent: Any,
+    unreached: Any,
 ) -> None:
-    """Give each vertex the lowest source of a tight arc from a smaller distance; `parent` (uint32) is all ones."""
-    num_arcs = len(arcs.targets)
+    """Give each vertex the lowest source of a tight arc from a smaller distance, of the arcs from `low` to before
+    `high`; `parent` (uint32) is all ones."""
+    num_arcs = high - low
     while True:
         start = claim(control, 0, _ARCS, num_arcs)
         if start == num_arcs:
             return
-        arc, end = np.uint64(start), np.uint64(min(start + _ARCS, num_arcs))
+        arc, end = np.uint64(low + start), np.uint64(low + min(start + _ARCS, num_arcs))
         u = row_of(arcs.offsets, arc)
         while arc < end:
             last = min(np.uint64(arcs.offsets[u + _ONE]), end)

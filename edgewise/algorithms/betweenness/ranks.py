@@ -1,0 +1,39 @@
+"""Sums of dependencies on several ranks: each has a share of the sources, and sums are added in the order of ranks."""
+
+import numpy as np
+
+from edgewise.algorithms.betweenness.job import Job
+from edgewise.algorithms.betweenness.launching import sum_on_cpu
+from edgewise.algorithms.betweenness.lengths import refusal_of_weights
+from edgewise.algorithms.common.ranks import gathered, share_of
+from edgewise.engine.distributed.group import connect
+from edgewise.errors import GraphError
+from edgewise.execution import Execution
+
+
+def sum_on_ranks(job: Job, sources: np.ndarray, run: Execution) -> np.ndarray:
+    """The sums of dependencies over all sources, float64, shape (num_sums,), on all ranks.
+
+    Raises:
+        GraphError: a float weight is lost beside a distance, on any rank.
+    """
+    group = connect()
+    own, refused = sources[share_of(len(sources), group)], False
+    total = np.zeros(job.num_sums)
+    try:
+        if len(own):
+            total = sum_on_cpu(job, own, run)
+    except GraphError:
+        refused = True
+    if group.total(refused):
+        raise refusal_of_weights(job.name)
+    run.explain(
+        f"this rank had {len(own):,} of {len(sources):,} sources; sums are added in the order of ranks"
+    )
+    size = group.size
+    parts = [total[job.num_sums * i // size : job.num_sums * (i + 1) // size] for i in range(size)]
+    received, _ = group.exchange([part.view(np.uint8) for part in parts])
+    sums = np.zeros_like(parts[group.rank])
+    for part in received:
+        sums += part.view(np.float64)
+    return gathered(sums, group)

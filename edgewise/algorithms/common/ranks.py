@@ -1,0 +1,198 @@
+"""Algorithms on several ranks, which torchrun has started: what all of them check, and how ranks join what each found.
+
+Every rank has the whole graph, makes the same calls and gets the whole answer.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, final
+
+import numpy as np
+
+from edgewise.distributed import PreparedRank, ranks_for, schedule_of_rank
+from edgewise.engine.contract import Outcome
+from edgewise.engine.distributed.group import Group, connect
+from edgewise.engine.distributed.partition import by_arcs
+from edgewise.engine.lowering.binding import parameter_values
+from edgewise.errors import DistributedError
+from edgewise.execution import Chosen, Execution
+from edgewise.graph import Graph
+from edgewise.graph.csr import Rows, offset_dtype
+from edgewise.graph.ids import Ids
+from edgewise.memory import Step, held, in_turn
+from edgewise.program.declare import Program
+from edgewise.run import Prepared, prepared_for
+from edgewise.schedule import Schedule
+
+_NOTHING = np.empty(0, np.uint8)
+
+
+def choose_ranks(name: str, graph: Graph, device: Any, schedule: Schedule | None) -> Chosen:
+    """Where a run on several ranks goes: on the CPU of each.
+
+    Raises:
+        ScheduleError: a schedule that says more than a number of threads.
+        DistributedError: another device; and as `edgewise.distributed.ranks_for`.
+    """
+    schedule = schedule_of_rank(name, schedule)
+    group = ranks_for(name, graph, device)
+    return Chosen(schedule, False, False, (f"on {group.size} ranks, of which this is rank {group.rank}",))
+
+
+def on_ranks(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
+    """A form that is carried out on all ranks: it refuses calls that differ, and explains what this rank sent."""
+
+    @functools.wraps(find)
+    def found_on_ranks(*args: Any) -> Any:
+        group, run = connect(), args[-1]
+        _check_same_call(name, group, args[:-1])
+        before = group.sent_bytes
+        found = find(*args)
+        run.explain(f"this rank sent {group.sent_bytes - before:,} bytes to other ranks")
+        return found
+
+    return found_on_ranks
+
+
+def _check_same_call(name: str, group: Group, args: tuple[Any, ...]) -> None:
+    """Refuse calls whose arguments, but for the graph, differ between ranks."""
+    import hashlib
+
+    digest = hashlib.blake2b(name.encode(), digest_size=16)
+    for part in _content(args):
+        digest.update(part)
+    own = digest.digest()
+    for rank, other in enumerate(group.everywhere(np.frombuffer(own, np.uint8))[0]):
+        if other.tobytes() != own:
+            raise DistributedError(
+                f"{name}: rank {group.rank} has other arguments than rank {rank}; expected the same call on all ranks, "
+                "with the same sources, limits and other arguments"
+            )
+
+
+def _content(value: Any) -> Iterator[bytes]:
+    """The content of an argument but for graphs."""
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _content(each)
+    elif isinstance(value, np.ndarray):
+        yield f"{value.dtype}{value.shape}".encode()
+        yield value.tobytes()
+    elif not isinstance(value, Graph):
+        yield from (
+            _content(tuple(vars(value).values())) if hasattr(value, "__dict__") else [repr(value).encode()]
+        )
+
+
+def prepared_on_ranks(program: type[Program], graph: Graph, schedule: Schedule) -> Prepared:
+    """A program to be carried out on all ranks as part of a run, each of which gets the whole outcome."""
+    return prepared_for(program, graph, "cpu", schedule, make=_Whole)
+
+
+@final
+class _Whole(PreparedRank):
+    """A program whose outcome is gathered."""
+
+    def carry_out(
+        self, run: Execution, values: dict[str, Any], limit: int | None, beside: int = 0
+    ) -> Outcome:
+        outcome: Any = super().carry_out(run, values, limit, beside)
+        return outcome.gather()
+
+
+def program_memory(program: type[Program], graph: Graph, schedule: Schedule, **given: Any) -> Step:
+    """The memory of a run of a program on this rank, with its outcome gathered.
+
+    Args:
+        program, graph, schedule: what is run, and how.
+        given: parameters, and arrays for fields, as for the run; arrays may be empty.
+    """
+    prepared = prepared_on_ranks(program, graph, schedule)
+    parameters = parameter_values(prepared._binding, given)
+    engine = prepared._engine(parameters, False, None)
+    fields = {name: value for name, value in given.items() if name not in parameters}
+    gathered = held(2 * prepared._binding.result_bytes)
+    return in_turn(engine.running(schedule.num_threads or 1, fields), gathered)
+
+
+def own_part(graph: Graph, group: Group) -> Graph:
+    """The directed graph of all vertices with the arcs of this rank, about as many as of each other."""
+    own = by_arcs(group.rank, group.size, graph.offsets).own
+    first, end = int(graph.offsets[own.start]), int(graph.offsets[own.stop])
+    offsets = (np.clip(graph.offsets, first, end) - first).astype(offset_dtype(end - first), copy=False)
+    weights = None if graph.weights is None else graph.weights[first:end]
+    return Graph(Rows(offsets, graph.targets[first:end], weights), Ids(graph.num_vertices), True, 0)
+
+
+def share_of(number: int, group: Group) -> slice:
+    """This rank's share of so many things in a row."""
+    rank, size = group.rank, group.size
+    return slice(number * rank // size, number * (rank + 1) // size)
+
+
+def least_of_ranks(values: np.ndarray, group: Group) -> np.ndarray:
+    """The least of what ranks have at each place, on all ranks.
+
+    Args:
+        values: of one shape (k,) and one dtype on all ranks.
+    """
+    parts = [
+        values[len(values) * i // group.size : len(values) * (i + 1) // group.size] for i in range(group.size)
+    ]
+    received, _ = group.exchange([part.view(np.uint8) for part in parts])
+    return gathered(np.minimum.reduce([part.view(values.dtype) for part in received]), group)
+
+
+def gathered(own: np.ndarray, group: Group) -> np.ndarray:
+    """The arrays of all ranks, one after the other, on all ranks; of one dtype, and of any lengths."""
+    parts, _ = group.everywhere(np.ascontiguousarray(own).view(np.uint8))
+    return np.concatenate([part.view(own.dtype) for part in parts])
+
+
+def join_edges(
+    own: tuple[np.ndarray, ...], join: Callable[..., tuple[np.ndarray, ...]], group: Group
+) -> tuple[np.ndarray, ...]:
+    """Join what ranks have found, two by two, until one rank has all of it; it tells the others.
+
+    Args:
+        own: columns of what this rank has found, of one length, and of the same dtypes on all ranks.
+        join: gives such columns for those of two ranks together.
+        group: the ranks.
+
+    Returns:
+        The columns of all ranks together, on each of them.
+    """
+    dtypes, size, rank, step = [column.dtype for column in own], group.size, group.rank, 1
+    while step < size:
+        parts = [_NOTHING] * size
+        if rank % (2 * step) == step:
+            parts[rank - step] = _as_bytes(own)
+        received, _ = group.exchange(parts)
+        if rank % (2 * step) == 0 and rank + step < size:
+            others = _as_columns(received[rank + step], dtypes)
+            own = join(*(np.concatenate(both) for both in zip(own, others, strict=True)))
+        step *= 2
+    # The first rank sends a share to each, which sends it to all: so no rank sends much more than there is.
+    told = _as_bytes(own) if rank == 0 else _NOTHING
+    shares, _ = group.exchange(
+        [told[len(told) * i // size : len(told) * (i + 1) // size] for i in range(size)]
+    )
+    return _as_columns(gathered(shares[0], group), dtypes)
+
+
+def joining_rounds(group: Group) -> int:
+    """How many rounds `join_edges` has."""
+    return (group.size - 1).bit_length()
+
+
+def _as_bytes(columns: tuple[np.ndarray, ...]) -> np.ndarray:
+    return np.concatenate([np.ascontiguousarray(column).view(np.uint8) for column in columns])
+
+
+def _as_columns(given: np.ndarray, dtypes: list[np.dtype]) -> tuple[np.ndarray, ...]:
+    length, begin, columns = len(given) // sum(dtype.itemsize for dtype in dtypes), 0, list[np.ndarray]()
+    for dtype in dtypes:
+        end = begin + length * dtype.itemsize
+        columns.append(given[begin:end].copy().view(dtype))
+        begin = end
+    return tuple(columns)

@@ -1,0 +1,37 @@
+"""Connected components on several ranks: each finds those of its own arcs, and these are joined two by two.
+
+Trees that join whatever the arcs of a rank join have fewer edges than there are vertices. So ranks send each other few
+edges, and the components of the trees of two ranks are those of all arcs of both.
+"""
+
+import numpy as np
+
+from edgewise.algorithms.common.ranks import join_edges, joining_rounds, own_part
+from edgewise.algorithms.components import cpu
+from edgewise.engine.distributed.group import connect
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+
+_Trees = tuple[np.ndarray, np.ndarray]
+
+
+def components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
+    """Labels, the number of components, and how often each arc or tree was looked at, on all ranks."""
+    group, every = connect(), np.arange(graph.num_vertices, dtype=np.int32)
+
+    def trees(part: Graph) -> _Trees:
+        """The vertices that are not the smallest of their component, each with the one that is."""
+        told = len(run.notes)
+        label, _, _ = cpu.components(part, run)
+        del run.notes[told:]  # of a part of the graph, or of trees
+        below = np.flatnonzero(label != every).astype(np.int32)
+        return below, label[below]
+
+    def joined(vertices: np.ndarray, labels: np.ndarray) -> _Trees:
+        return trees(Graph.from_edges(vertices, labels, num_vertices=len(every)))
+
+    below, labels = join_edges(trees(own_part(graph, group)), joined, group)
+    every[below] = labels
+    rounds = joining_rounds(group)
+    run.explain(f"each rank found the components of its own arcs; {rounds:,} rounds joined them")
+    return every, len(every) - len(below), 1 + rounds
