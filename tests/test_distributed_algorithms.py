@@ -1,0 +1,45 @@
+"""Algorithms on several ranks of this machine: see `ranks_algorithms.py`, which each of them runs."""
+
+import pytest
+from ranks import needs_torch, run_ranks
+
+import edgewise as ew
+from edgewise.errors import DistributedError, ParameterError, ScheduleError
+
+RING = ew.Graph.from_edges([0, 1, 2], [1, 2, 0])
+CALLS = {
+    "bfs": lambda **how: ew.bfs(RING, 0, **how),
+    "sssp": lambda **how: ew.sssp(RING, 0, **how),
+    "pagerank": lambda **how: ew.pagerank(RING, **how),
+    "connected_components": lambda **how: ew.connected_components(RING, **how),
+    "scc": lambda **how: ew.scc(RING, **how),
+    "mst": lambda **how: ew.mst(RING, symmetrize=True, **how),
+    "betweenness": lambda **how: ew.betweenness(RING, **how),
+    "edge_betweenness": lambda **how: ew.edge_betweenness(RING, **how),
+}
+
+
+@pytest.mark.more
+@needs_torch
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_ranks_find_what_one_finds(ranks: int) -> None:
+    output = run_ranks(ranks, "ranks_algorithms.py", seconds=600, EDGEWISE_TIMEOUT="200")
+    assert sorted(output.splitlines()) == [f"rank {rank} of {ranks} agrees" for rank in range(ranks)]
+
+
+@needs_torch
+@pytest.mark.parametrize("name", CALLS)
+def test_without_ranks_it_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(DistributedError, match=r"not started as one of several: .*torchrun"):
+        CALLS[name](distributed=True)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_ranks_do_not_have_is_refused(name: str) -> None:
+    with pytest.raises(DistributedError, match=r"device is 'cuda'; .* expected 'cpu'"):
+        CALLS[name](distributed=True, device="cuda")
+    with pytest.raises(ScheduleError, match="expected num_threads alone"):
+        CALLS[name](distributed=True, schedule=ew.Schedule(delivery=ew.Push()))
+    with pytest.raises(ParameterError, match="distributed is 1; expected True or False"):
+        CALLS[name](distributed=1)
