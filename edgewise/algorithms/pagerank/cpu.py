@@ -13,7 +13,6 @@ from edgewise.algorithms.pagerank.cpu_iterate import (
     Ranks,
     Web,
     iterate,
-    iterate_blocks,
     sum_up,
 )
 from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, walking
@@ -39,7 +38,7 @@ def rank(
         return Ranked(nobody, iterations=0, residual=0.0, shares=nobody.copy)
     run.make_in_edges(walk.graph)
     web, ranks = web_of(walk, kind), ranks_to_begin(n, begin, kind)
-    arguments = web, ranks, walk.damping, enough, np.int64(limit)
+    arguments = web, ranks, walk.damping, enough, np.int64(0), np.int64(limit), 0, ranks.partial.shape[1]
     work, at_most = (rank_work(walk.graph, most) for most in (min(limit, LIKELY_ITERATIONS), limit))
     run.launch(iterate, *arguments, work=work, rounds=ROUNDS, at_most=at_most)
     run.explain("pull: each vertex gathers over its in-edges")
@@ -60,7 +59,8 @@ def iterate_once(
 ) -> np.ndarray:
     """Do these blocks of one iteration. Returns the shares that were made, of which those of these blocks are new."""
     work = _BLOCK_WORK * (blocks.stop - blocks.start) * (1 + len(web.in_sources) / len(ranks.rank))
-    run.launch(iterate_blocks, web, ranks, damping, np.int64(iteration), blocks.start, blocks.stop, work=work)
+    only = np.int64(iteration)
+    run.launch(iterate, web, ranks, damping, 0.0, only, only, blocks.start, blocks.stop, work=work)
     return ranks.shares[(iteration + 1) & 1, :-1]
 
 

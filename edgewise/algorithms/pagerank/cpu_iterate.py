@@ -156,31 +156,6 @@ def _sum_up(ranks: Any, iteration: Any, enough: Any) -> None:
     ranks.counters[CONVERGED] = iteration > 0 and enough > 0.0 and ranks.sums[0] <= enough
 
 
-@device_function
-def _do_blocks(control: Any, web: Any, ranks: Any, damping: Any, iteration: Any, low: Any, high: Any) -> None:
-    """The blocks from `low` to before `high` of one iteration, as far as this thread gets them. The one with the number
-    0 changes nothing: it only turns the ranks to begin with into shares."""
-    n = len(ranks.rank)
-    share, values = ranks.shares[iteration & 1], ranks.shares[(iteration + 1) & 1]
-    spread = 1.0 - damping + damping * ranks.sums[1]
-    while True:
-        block = low + claim(control, 0, 1, high - low)
-        if block >= high:
-            return
-        first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
-        if iteration > 0:
-            if len(web.in_weights):
-                _gather_weighted_block(web, share, first, last, values)
-            else:
-                _gather_block(web, share, first, last, values)
-            _mix_in_jumps(web, damping, spread, first, last, values)
-        else:
-            for v in range(first, last):
-                values[v] = ranks.rank[v]
-        ranks.partial[0, block], ranks.partial[1, block] = _sum_block(web, ranks.rank, values, first, last)
-        _store_block(web, ranks.rank, values, first, last)
-
-
 @team_kernel
 def iterate(
     thread: Any,
@@ -190,13 +165,39 @@ def iterate(
     ranks: Any,
     damping: Any,
     enough: Any,
+    iteration: Any,
     limit: Any,
+    low: Any,
+    high: Any,
 ) -> None:
-    """Run at most `limit` iterations, until one changes at most `enough`, if that is not 0."""
-    blocks = ranks.partial.shape[1]
-    iteration = np.int64(0)
+    """Run the iterations from one to at most `limit`, until one changes at most `enough`, if that is not 0; only the
+    blocks from `low` to before `high`.
+
+    The iteration 0 changes nothing: it only turns the ranks to begin with into shares.
+    """
+    n, blocks = len(ranks.rank), high - low
     while True:
-        _do_blocks(control, web, ranks, damping, iteration, np.int64(0), blocks)
+        share, values = ranks.shares[iteration & 1], ranks.shares[(iteration + 1) & 1]
+        spread = 1.0 - damping + damping * ranks.sums[1]
+        while True:
+            block = claim(control, 0, 1, blocks)
+            if block >= blocks:
+                break
+            block += low
+            first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
+            if iteration > 0:
+                if len(web.in_weights):
+                    _gather_weighted_block(web, share, first, last, values)
+                else:
+                    _gather_block(web, share, first, last, values)
+                _mix_in_jumps(web, damping, spread, first, last, values)
+            else:
+                for v in range(first, last):
+                    values[v] = ranks.rank[v]
+            ranks.partial[0, block], ranks.partial[1, block] = _sum_block(
+                web, ranks.rank, values, first, last
+            )
+            _store_block(web, ranks.rank, values, first, last)
         if barrier(control, size):
             return
         if thread == 0:
@@ -206,24 +207,6 @@ def iterate(
         if barrier(control, size) or ranks.counters[CONVERGED] != 0 or iteration >= limit:
             return
         iteration += 1
-
-
-@team_kernel
-def iterate_blocks(
-    thread: Any,
-    size: Any,
-    control: Any,
-    web: Any,
-    ranks: Any,
-    damping: Any,
-    iteration: Any,
-    low: Any,
-    high: Any,
-) -> None:
-    """The blocks of one rank of several, from `low` to before `high`, in one iteration; see `iterate`."""
-    if thread == 0:
-        report(control, iteration)
-    _do_blocks(control, web, ranks, damping, iteration, low, high)
 
 
 @team_kernel
