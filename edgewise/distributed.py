@@ -11,6 +11,7 @@ from edgewise.engine.delivery import Delivery
 from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.outcome import PartOutcome
+from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.program import DistributedProgram
 from edgewise.engine.lowering.compiled import compiled_for
 from edgewise.errors import DistributedError, ScheduleError
@@ -114,6 +115,15 @@ class PreparedRank(Prepared):
         return DistributedResult(self, values, run, outcome) if isinstance(outcome, PartOutcome) else None
 
 
+class PreparedAlone(Prepared):
+    """A program validated, compiled and laid out for the only rank, which runs it as if there were no ranks."""
+
+    def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> Any:
+        ranges = Ranges(0, [0, self.graph.num_vertices])
+        whole = PartOutcome(**vars(outcome), group=connect(), ranges=ranges, arcs=None, pulls=False)
+        return DistributedResult(self, values, run, whole)
+
+
 def _threads_of_rank() -> int:
     """The threads of one rank, where the ranks of a machine share its processors."""
     import os
@@ -146,7 +156,9 @@ def run(
         )
     group = connect()
     _check_same_graph(name, graph, group)
-    prepared: Any = prepared_for(type(instance), graph, "cpu", _of_rank(name, schedule), make=PreparedRank)
+    is_alone = group.size == 1 and checkpoint is None
+    make = PreparedAlone if is_alone else PreparedRank
+    prepared: Any = prepared_for(type(instance), graph, "cpu", _of_rank(name, schedule), make=make)
     prepared.checkpoints = None if checkpoint is None else Checkpoints(checkpoint, every, group, name)
     found: DistributedResult = prepared.run(dict(instance.values), **how)
     return found

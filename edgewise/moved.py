@@ -309,7 +309,6 @@ def prepare(
     return prepare_on(program, graph, device=device, schedule=plain)
 
 
-@functools.wraps(run_on)
 def run(
     program: Program | type[Program],
     graph: Graph,
@@ -325,6 +324,31 @@ def run(
     checkpoint: str | os.PathLike[str] | None = None,
     every: int = 10,
 ) -> Any:
+    """Run a program on a graph: ``ew.run(SSSP(source=3), graph)``. See `prepare` for many runs on one graph.
+
+    Args:
+        program: an instance, or a class all of whose parameters have defaults.
+        graph: what to run it on.
+        device: "auto", "cpu", or "cuda": see `edgewise.execution.choose`.
+        schedule: how to run it; None for the best choice at each superstep.
+        max_supersteps, progress, memory_limit, check, seed: as for a call of what `prepare` returns.
+        distributed: whether to run on all ranks that torchrun has started, together, each of which makes this call; see
+            docs/distributed.md. Such runs are on CPUs, and of the schedule they take the number of threads alone.
+        checkpoint: of a distributed run, the folder in which its state is kept while it runs. If that has the state of
+            an interrupted run, this one goes on from there.
+        every: after how many supersteps the state is kept.
+
+    Returns:
+        A `ProgramResult`; of a distributed run a `edgewise.distributed.DistributedResult`, with the values of this
+        rank's vertices, whose `gather` gives the whole one.
+
+    Raises:
+        ProgramError: the program breaks the contract, or a value is wrong.
+        GraphError: a vertex that the graph does not have, or weights that it lacks.
+        DistributedError: this process was not started as one of several, another one has ended or does not answer, or
+            ranks have different graphs.
+        OutputError, ParameterError: checkpoints cannot be kept, or what is in the folder is damaged or of another run.
+    """
     how: dict[str, Any] = {"max_supersteps": max_supersteps, "progress": progress, "seed": seed}
     how |= {"memory_limit": memory_limit, "check": check}
     check_flags(ProgramError, "run: ", distributed=distributed)

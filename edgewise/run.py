@@ -466,20 +466,12 @@ _graphs_with_programs: "weakref.WeakSet[Graph]" = weakref.WeakSet()
 
 
 def prepared_for(
-    program: type[Program],
-    graph: Graph,
-    device: Any,
-    schedule: Schedule,
-    in_edges: bool = False,
+    program: type[Program], graph: Graph, device: Any, schedule: Schedule, in_edges: bool = False,
     make: Callable[..., Prepared] = Prepared,
-) -> Prepared:
-    """A program laid out for a graph, which keeps the last few of them while they are current.
+) -> Prepared:  # fmt: skip
+    """A program laid out for a graph by `Prepared`, or a class like it; a graph keeps the last few that are current.
 
     They refer to the graph by a weak proxy, so a graph that nobody uses any more is freed at once.
-
-    Args:
-        program, graph, device, schedule, in_edges: as for `Prepared`.
-        make: makes it of them: `Prepared`, or a class like it.
     """
     if not isinstance(graph, Graph) or not isinstance(device, str):
         return Prepared(program, graph, device, schedule)  # refuses them

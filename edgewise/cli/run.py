@@ -53,9 +53,21 @@ def run(
     explained: Annotated[
         bool, typer.Option("--explain", help="Say how it would run and what that takes, and do not run it.")
     ] = False,
+    distributed: Annotated[
+        bool, typer.Option("--distributed", help="Run on all ranks that torchrun has started, together.")
+    ] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER", help="With --distributed: where a program keeps its state, to go on from."
+        ),
+    ] = None,
+    every: Annotated[int, typer.Option(min=1, help="How many supersteps lie between two checkpoints.")] = 10,
     as_json: AsJson = False,
 ) -> None:
     """Run an algorithm, or a program of your own, on a graph."""
+    if checkpoint is not None and not distributed:
+        raise typer.BadParameter("--checkpoint is for runs with --distributed")
     if explained and (verify or output is not None):
         raise typer.BadParameter("--explain runs nothing, so there is nothing to --verify, or for --output")
     if to is not None and output is None:
@@ -64,6 +76,7 @@ def run(
         from edgewise.cli.graphs import read_graph
         from edgewise.cli.report import RunReport
         from edgewise.cli.tasks import counting, find_task, left_by_ids, parse_parameters
+        from edgewise.distributed import DistributedResult
         from edgewise.io.columns import check_writable
         from edgewise.schedule import Schedule
 
@@ -78,12 +91,21 @@ def run(
         of_ids = graph.reading_ids()
         left = left_by_ids(graph, task.name, limit, device)
         options = {"device": device, "schedule": Schedule(num_threads=threads), "memory_limit": left}
+        speaks = True
+        if distributed:
+            speaks, more = _of_ranks(task, checkpoint, every)
+            options |= more
         with counting(task.name, limit, left):
             if explained:
                 lines = _explained(task, graph, of_ids, {**values, **options})
+                if not speaks:
+                    return
                 show(json.dumps({"algorithm": task.name, "explain": lines}) if as_json else "\n".join(lines))
                 return
-            result = task.function(graph, **values, **options, progress=True)
+            result = task.function(graph, **values, **options, progress=speaks)
+        result = result.gather() if isinstance(result, DistributedResult) else result
+        if not speaks:
+            return
         if verify:
             result.verify(graph)
         if place is not None:
@@ -91,6 +113,20 @@ def run(
             files.close()
         report = RunReport(task.name, graph_file, result, read_seconds, verify)
         show(json.dumps(report.as_json(top)) if as_json else report.as_text(top), beside=output)
+
+
+def _of_ranks(task: "Task", checkpoint: str | None, every: int) -> tuple[bool, dict[str, Any]]:
+    """Whether this rank prints and writes the answer, and the options of a run on all ranks."""
+    from edgewise.engine.distributed.group import connect
+    from edgewise.errors import ProgramError
+    from edgewise.program_result import ProgramResult
+
+    options: dict[str, Any] = {"distributed": True}
+    if checkpoint is not None:
+        if task.result is not ProgramResult:
+            raise ProgramError(f"{task.name}: --checkpoint is for programs; leave it out")
+        options |= {"checkpoint": checkpoint, "every": every}
+    return connect().rank == 0, options
 
 
 def _explained(task: "Task", graph: "Graph", of_ids: Any, how: dict[str, Any]) -> list[str]:

@@ -31,7 +31,9 @@ from edgewise.result import Result
 from edgewise.text import shown, written
 
 #: Parameters for how a run is carried out; these have command-line options of their own.
-_NOT_PARAMETERS = {"graph", "device", "schedule", "progress", "memory_limit"}
+_NOT_PARAMETERS = {"graph", "device", "schedule", "progress", "memory_limit", "distributed"}
+#: Those of programs alone.
+_OF_PROGRAMS = {"checkpoint", "every"}
 _OF_RUN = ("max_supersteps", "check", "seed")
 _BOOLEANS = {
     "true": True,
@@ -201,8 +203,10 @@ def _program_task(name: str) -> Task:
 
     def run(graph: Graph, **values: Any) -> Result:
         _check_arrays(program, graph)
-        options = {key: values.pop(key) for key in list(values) if key in _OF_RUN or key in _NOT_PARAMETERS}
-        return edgewise.run(program(**values), graph, **options)
+        of_run = {*_OF_RUN, *_NOT_PARAMETERS, *_OF_PROGRAMS} - set(declared)
+        options = {key: values.pop(key) for key in list(values) if key in of_run}
+        found: Result = edgewise.run(program(**values), graph, **options)
+        return found
 
     return Task(
         program.__name__,

@@ -5,6 +5,7 @@ they are takes a list of numbers or a bitmap over all vertices that they may be,
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -54,6 +55,19 @@ def unpacked(
         values.append(part[begin:end].copy().view(dtype))
         begin = end
     return vertices, values
+
+
+def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Several parts as one."""
+    lengths = np.array([len(part) for part in parts], np.int64).view(np.uint8)
+    return np.concatenate([lengths, *parts])
+
+
+def separated(part: np.ndarray, count: int) -> list[np.ndarray]:
+    """The parts that `joined` has made one of; `count` says how many."""
+    lengths = part[: 8 * count].view(np.int64).tolist()
+    ends = np.cumsum([8 * count, *lengths]).tolist()
+    return [part[begin:end].copy() for begin, end in pairwise(ends)]
 
 
 class Shared:

@@ -24,22 +24,25 @@ class PartOutcome(Outcome):
 
     Attributes:
         group, ranges: the ranks, and their vertices.
-        arcs: the graph.
+        arcs: the graph, or None if there is one rank.
         pulls: whether a rank's edges are the in-edges of its vertices.
     """
 
     group: Group
     ranges: Ranges
-    arcs: SizedArcs
+    arcs: SizedArcs | None
     pulls: bool
 
     def gather(self) -> Outcome:
         """The state of the whole run, on each rank. All ranks call it."""
+        if self.group.size == 1:
+            return self
         vertex = {name: self._whole(values, self.ranges.of) for name, values in self.vertex_fields.items()}
         edge = {name: self._whole(values, self._arcs_of) for name, values in self.edge_fields.items()}
         return Outcome(vertex, edge, self.aggregates, self.supersteps, self.ended, self.notes)
 
     def _arcs_of(self, rank: int) -> Any:
+        assert self.arcs is not None
         return arcs_of(self.arcs, self.ranges.of(rank), self.pulls)
 
     def _whole(self, values: np.ndarray, of: Any) -> np.ndarray:

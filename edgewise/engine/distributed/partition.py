@@ -80,13 +80,16 @@ class Part(NamedTuple):
 def by_arcs(rank: int, size: int, offsets: Any) -> Ranges:
     """Ranges of about equally many vertices and arcs together.
 
+    Ranges of very many vertices begin with a block, so that no rank has to tell the aggregates of single vertices.
+
     Args:
         rank, size: this rank, and how many there are.
         offsets: of the arcs, shape (n + 1,). Few of them are read.
     """
     n = len(offsets) - 1
     places = n + int(offsets[n])
+    step = BLOCK if n >= 64 * BLOCK * size else 1
     begins = [
         bisect_left(range(n), of * places // size, key=lambda v: int(offsets[v]) + v) for of in range(1, size)
     ]
-    return Ranges(rank, [0, *begins, n])
+    return Ranges(rank, [0, *(min(n, (begin + step // 2) // step * step) for begin in begins), n])

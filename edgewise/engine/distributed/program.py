@@ -109,6 +109,7 @@ class DistributedProgram(AbstractEngine):
         offsets, ends = (arcs.in_offsets, arcs.in_sources) if self.pulls else (arcs.offsets, arcs.targets)
         seen = np.zeros(arcs.n, np.bool_)
         seen[ends[int(offsets[own.start]) : int(offsets[own.stop])]] = True
+        seen[own] = False
         parts = [np.packbits(seen[ranges.of(rank)]) for rank in range(self.group.size)]
         return [
             np.unpackbits(part, count=own.stop - own.start).view(np.bool_)

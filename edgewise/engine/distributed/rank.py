@@ -22,7 +22,7 @@ from edgewise.engine.cpu.shared import (
 from edgewise.engine.cpu.table import rows_of
 from edgewise.engine.cpu.workspace import make_work
 from edgewise.engine.distributed.checkpoint import Checkpoints
-from edgewise.engine.distributed.exchange import Shared, packed, unpacked
+from edgewise.engine.distributed.exchange import Shared, joined, packed, separated, unpacked
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.kernel import Phase
 from edgewise.engine.distributed.outcome import PartOutcome, arcs_of
@@ -39,6 +39,10 @@ from edgewise.primitives.vertices import NO_VERTEX
 
 #: Phases that nothing is shared in.
 _BY_ONE_THREAD = (Phase.COMBINE, Phase.TOTAL, Phase.PROCEED)
+
+
+#: Stands for how many vertices are active, where that is not known.
+_UNKNOWN = -1
 
 
 class Layout(NamedTuple):
@@ -104,7 +108,7 @@ class Rank:
         keys, none = own_array_order(self._spec), np.empty(0)
         own = [self._fields.get(key, constants.arrays.get(key, none)) for key in keys]
         self._table = np.concatenate((addresses(own), rows_of(self._arcs), rows_of(self._work)))
-        self._supplied, self._superstep = constants.supplied, 0
+        self._supplied, self._superstep, self._total = constants.supplied, 0, _UNKNOWN
         self._constants = constants  # its arrays are at addresses in the table
 
     def _arrays(
@@ -171,20 +175,22 @@ class Rank:
         self._begin(what)
         while True:
             at_limit = limit is not None and self._superstep >= limit
-            delivered = not (self._pulls or at_limit)
-            total = self._push() if delivered else self._group.total(self._count)
+            is_known = self._total != _UNKNOWN
+            pushed = not (self._pulls or at_limit or is_known)  # what is sent says how many were active
+            total = self._push() if pushed else self._total if is_known else self._group.total(self._count)
             if total == 0:
-                self._superstep -= delivered
+                self._superstep -= pushed
                 if not spec.has_resume or self._ask(Phase.RESUME) == 0:
                     return self._outcome(Ending.FINISHED)
                 continue
             if at_limit:
                 return self._outcome(Ending.LIMITED)
-            if not delivered:
+            if self._pulls:
                 self._gather(total)
+            elif not pushed:
+                self._push()
             self._compute()
-            self._tell()
-            self._fold()
+            self._share()
             if self._run.progress is not None:
                 self._run.progress(self._superstep)
             if spec.has_proceed and not self._goes_on():
@@ -210,7 +216,9 @@ class Rank:
             self._checkpoints.restore(found, self._n, self._state, self._take_state)
             self._run.explain(f"went on after superstep {found.superstep:,} from {self._checkpoints.folder}")
         self._across = Shared(across, own, self._wanted)
-        self._anywhere = Shared(anywhere, own, [None] * self._group.size)
+        nobody = np.zeros(own.stop - own.start, np.bool_)
+        to_others = [nobody if rank == self._group.rank else None for rank in range(self._group.size)]
+        self._anywhere = Shared(anywhere, own, to_others)
         if not found:
             self._ask(Phase.START)
             return
@@ -246,9 +254,10 @@ class Rank:
         self._shared[[COUNT, EDGES]] = 0
         self._shared[LISTED] = -1
         self._call(phase, work=PROGRAM_ITEM * (self._own.stop - self._own.start))
-        self._tell()
-        self._fold()
-        return self._group.total(self._count)
+        self._share()
+        if self._total == _UNKNOWN:
+            self._total = self._group.total(self._count)
+        return self._total
 
     def _push(self) -> int:
         """Begin a superstep: send messages. The active vertices of all ranks; if there are none, nothing was done."""
@@ -319,52 +328,78 @@ class Rank:
         shared = self._shared
         shared[LISTED], shared[NEXT], shared[TOUCHED] = shared[NEXT], 0, 0
 
-    def _tell(self) -> None:
-        """Tell other ranks what has changed: which vertices are active if messages are pulled, and values."""
+    def _share(self) -> None:
+        """Tell other ranks what has changed: values, which vertices are active if messages are pulled, and what
+        aggregates are of this rank's vertices. How many vertices are active is known then, if anything was told."""
+        group, told, self._total = self._group, list[list[np.ndarray]](), _UNKNOWN
         if self._reads.anywhere:
-            for rank, part in enumerate(self._group.exchange(self._anywhere.changes())[0]):
+            for rank, part in enumerate(group.exchange(self._anywhere.changes())[0]):
                 self._take(self._anywhere, rank, part)
         if self._reads.across:
-            for rank, part in enumerate(self._group.exchange(self._across.changes())[0]):
-                self._take(self._across, rank, part)
-        if self._pulls and self._group.size > 1:
-            own, active, stamp = self._own, self._work.active, self._superstep + 1
-            sends = active[own] == stamp
-            parts = [
-                packed(np.flatnonzero(sends & wanted) + own.start, own, [])
-                for wanted in self._wanted
-                if wanted is not None
-            ]
-            for rank, part in enumerate(self._group.exchange(parts)[0]):
-                if rank != self._group.rank:
-                    active[unpacked(part, self._ranges.of(rank), [])[0]] = stamp
+            told.append(self._across.changes())
+        if self._pulls and group.size > 1:
+            told.append(self._active_for())
+        if self._spec.aggregators:
+            told.append([self._folded()] * group.size)
+        if not told:
+            return
+        parts = [joined(of_rank) for of_rank in zip(*told, strict=True)]
+        received, counts = group.exchange(parts, self._count)
+        for rank, part in enumerate(received):
+            pieces = iter(separated(part, len(told)))
+            if self._reads.across:
+                self._take(self._across, rank, next(pieces))
+            if self._pulls and group.size > 1:
+                active = unpacked(next(pieces), self._ranges.of(rank), [])[0]
+                self._work.active[active] = self._superstep + 1
+            if self._spec.aggregators:
+                self._take_folded(rank, next(pieces))
+        if self._spec.aggregators:
+            self._join_folded()
+        self._total = sum(counts)
 
     def _take(self, told: Shared, rank: int, part: np.ndarray) -> None:
         if rank != self._group.rank:
             told.take(part, self._ranges.of(rank))
 
-    def _fold(self) -> None:
-        """Evaluate aggregates over the vertices of all ranks."""
-        if not self._spec.aggregators:
-            return
+    def _active_for(self) -> list[np.ndarray]:
+        """For each rank, which vertices are active of those that it gathers from."""
+        own = self._own
+        sends = self._work.active[own] == self._superstep + 1
+        return [
+            packed(np.flatnonzero(sends if wanted is None else sends & wanted) + own.start, own, [])
+            for wanted in self._wanted
+        ]
+
+    def _folded(self) -> np.ndarray:
+        """What the aggregates of this rank's parts are, as bytes."""
         mine = self._parts[self._group.rank]
         for part in (part for part in mine if part.results):
             of = slice(part.low, part.high)
             work = PROGRAM_ITEM * (part.high - part.low)
             self._call(Phase.FOLD, of=of, step=part.length, first=part.first, work=work)
-        results = [self._fields["partial", name] for name in self._spec.aggregators]
-        own = np.concatenate([each[_places(mine)].view(np.uint8) for each in results])
-        for parts, told in zip(self._parts, self._group.everywhere(own)[0], strict=True):
-            places, begin = _places(parts), 0
-            for each in results:
-                end = begin + each.itemsize * (places.stop - places.start)
-                each[places] = told[begin:end].copy().view(each.dtype)
-                begin = end
+        return np.concatenate([each[_places(mine)].view(np.uint8) for each in self._results])
+
+    @property
+    def _results(self) -> list[np.ndarray]:
+        """The results of parts of all ranks, of each aggregate."""
+        return [self._fields["partial", name] for name in self._spec.aggregators]
+
+    def _take_folded(self, rank: int, told: np.ndarray) -> None:
+        """Take what the aggregates of a rank's parts are."""
+        places, begin = _places(self._parts[rank]), 0
+        for each in self._results:
+            end = begin + each.itemsize * (places.stop - places.start)
+            each[places] = told[begin:end].copy().view(each.dtype)
+            begin = end
+
+    def _join_folded(self) -> None:
+        """Make aggregates of the results of all parts: first of each block, then of all blocks in their order."""
         for block in self._blocks:
             if block.stop > block.start + 1:
                 self._call(Phase.TOTAL, of=block)
         begins = [block.start for block in self._blocks]
-        for each in results:
+        for each in self._results:
             each[: len(begins)] = each[begins]
         self._call(Phase.TOTAL, of=slice(0, len(begins)))
 

@@ -1,0 +1,161 @@
+"""Programs on several ranks beside one: times, bytes, and the least that the partition lets ranks send.
+
+`python -m benchmarks.distributed --output FILE.csv` makes an R-MAT graph as a file, and starts 1 and 2 ranks of one
+thread each with torchrun. Each rank runs the programs of `examples/`, after one run that is not counted; the plain
+engine runs the same on one thread in the process of the one rank, in turns with it. A time is that of the slower rank,
+from when all ranks are ready. The bound is a value for each vertex of another rank that a rank has a message for, or
+whose value it reads, superstep by superstep: what is sent more says which vertices these are, how many are active, and
+what aggregates are.
+"""
+
+import argparse
+import csv
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import edgewise as ew
+from benchmarks.graphs import WEIGHTS
+from benchmarks.ours import EXAMPLES, load
+from benchmarks.results import rows_file
+from edgewise.engine.distributed import rank as rank_of_run
+from edgewise.engine.distributed.group import Group, connect
+
+FIELDS = (
+    "graph", "vertices", "arcs", "program", "ranks", "ms", "plain_ms", "supersteps", "exchanges", "sent_bytes",
+    "bound_bytes", "right",
+)  # fmt: skip
+RANKS = (1, 2)
+#: PageRank's ranks move for so many supersteps.
+ITERATIONS = 20
+
+
+def programs(graph: ew.Graph) -> dict[str, tuple[ew.Program, int | None]]:
+    """The programs with their parameters, and the most supersteps."""
+    source = graph.vertices[int(graph.out_degree.argmax())]
+
+    def made(name: str, **values: Any) -> ew.Program:
+        found: ew.Program = getattr(load(EXAMPLES / f"{name.lower()}.py"), name)(**values)
+        return found
+
+    return {
+        "BFS": (made("BFS", source=source), None),
+        "SSSP": (made("SSSP", source=source), None),
+        "PageRank": (made("PageRank", tol=0.0), ITERATIONS),
+        "Components": (made("Components"), None),
+    }
+
+
+class Bound:
+    """Counts the bytes of values that a rank sends, while it is in force."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._packed = rank_of_run.packed
+
+    def __enter__(self) -> "Bound":
+        def packed(vertices: np.ndarray, among: slice, arrays: Any) -> np.ndarray:
+            self.bytes += sum(each.nbytes for each in arrays)
+            return self._packed(vertices, among, arrays)
+
+        from edgewise.engine.distributed import exchange
+
+        exchange.packed = rank_of_run.packed = packed  # type: ignore[assignment]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        from edgewise.engine.distributed import exchange
+
+        exchange.packed = rank_of_run.packed = self._packed
+
+
+def seconds_of(call: Any, group: Group) -> tuple[float, Any]:
+    """The seconds that a call takes on the slowest rank, and what it gives."""
+    group.total(0)
+    started = time.perf_counter()
+    found = call()
+    spent = int(1e9 * (time.perf_counter() - started))
+    return max(group.everywhere(np.empty(0, np.uint8), spent)[1]) / 1e9, found
+
+
+def run_as_rank(path: str, repeat: int, output: str) -> None:
+    """Run all programs on this rank; the first one writes rows without the columns that all have."""
+    group, graph, found = connect(), ew.read(path), list[dict[str, Any]]()
+    for name, (program, limit) in programs(graph).items():
+        one_thread = ew.Schedule(num_threads=1)
+        alone = ew.Schedule(ew.Pull(), num_threads=1) if name == "PageRank" else one_thread
+        asked = {"max_supersteps": limit, "device": "cpu"}
+        distributed = partial(ew.run, program, graph, distributed=True, schedule=one_thread, **asked)
+        plain = partial(ew.run, program, graph, schedule=alone, **asked)
+
+        whole = distributed().gather()
+        expected = plain()
+        right = all(np.array_equal(values, whole.fields[key]) for key, values in expected.fields.items())
+        before = group.sent_bytes, group.exchanges
+        with Bound() as bound:
+            distributed()
+        sent, exchanges = group.sent_bytes - before[0], group.exchanges - before[1]
+        sums = group.total(sent), group.total(bound.bytes)
+        row = {"program": name, "supersteps": whole.supersteps, "exchanges": exchanges}
+        times: dict[str, list[float]] = {"ms": [], "plain_ms": []}
+        for _ in range(repeat):
+            times["ms"].append(1e3 * seconds_of(distributed, group)[0])
+            if group.size == 1:
+                times["plain_ms"].append(1e3 * seconds_of(plain, group)[0])
+        row |= {key: statistics.median(each) if each else "" for key, each in times.items()}
+        row |= {"ranks": group.size, "sent_bytes": sums[0], "bound_bytes": sums[1], "right": right}
+        found.append(row | {"vertices": graph.num_vertices, "arcs": graph.num_arcs, "repeat": repeat})
+    if group.rank == 0:
+        with open(output, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(found[0]))
+            writer.writeheader()
+            writer.writerows(found)
+
+
+def main() -> None:
+    """Start the ranks, and write all rows."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.distributed", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument("--scale", type=int, default=22, help="of the R-MAT graph (default: %(default)s)")
+    parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
+    parser.add_argument("--output", required=True, help="a CSV file")
+    parser.add_argument("--as-rank", metavar="GRAPH", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.as_rank:
+        run_as_rank(options.as_rank, options.repeat, options.output)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path, part = Path(folder, "rmat.edgewise"), Path(folder, "part.csv")
+        graph = ew.generate.rmat(options.scale, 16, seed=1, weights=WEIGHTS)
+        graph.make_in_edges()
+        graph.save(path)
+        del graph
+        with rows_file(options.output, FIELDS, options.repeat, on_gpu=False) as write:
+            for ranks in RANKS:
+                command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+                command += [
+                    "--nproc-per-node",
+                    str(ranks),
+                    "-m",
+                    "benchmarks.distributed",
+                    "--output",
+                    str(part),
+                ]
+                command += ["--repeat", str(options.repeat), "--as-rank", str(path)]
+                subprocess.run(command, check=True)
+                with open(part, newline="", encoding="utf-8") as file:
+                    for row in csv.DictReader(file):
+                        write({"graph": f"rmat{options.scale}"} | row)
+                        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
