@@ -27,11 +27,12 @@ demo: $(VENV)/.core
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow and not more and not gpu"
 
-# What takes longer: CUDA kernels for more architectures, algorithms in the simulator, programs that are compiled often.
-test-more: $(VENV)/.test
+# What takes longer: CUDA kernels for more architectures, algorithms in the simulator, programs that are compiled often,
+# programs on several ranks.
+test-more: $(VENV)/.test $(VENV)/.distributed
 	$(BIN)/python -m pytest -n auto --dist load -m "more and not slow and not gpu"
 
-test-all: $(VENV)/.test
+test-all: $(VENV)/.test $(VENV)/.distributed
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not gpu"
 
 # Every algorithm, and programs by every delivery, on small graphs.
@@ -72,6 +73,18 @@ $(VENV)/bin/python:
 $(VENV)/.core: pyproject.toml | $(VENV)/bin/python
 	@echo "Installing edgewise into $(VENV) (once, about a minute) ..."
 	@$(install) -e .
+	@touch $@
+
+# PyTorch from PyPI brings CUDA's libraries on Linux, several GB. Builds for CPUs alone, whose version ends in +cpu and
+# goes before that of PyPI, are in an index of its own, which is used where it can be reached.
+TORCH ?= torch==2.13.0
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+reached = $(BIN)/python -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=10)'
+
+$(VENV)/.distributed: $(VENV)/.core
+	@echo "Installing what 'distributed' needs into $(VENV) (once) ..."
+	@index=; ! $(reached) $(TORCH_INDEX)/torch/ 2>/dev/null || index="--extra-index-url $(TORCH_INDEX)"; \
+	    $(install) $$index '$(TORCH)' -e '.[distributed]'
 	@touch $@
 
 $(VENV)/.%: $(VENV)/.core
