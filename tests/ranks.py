@@ -28,17 +28,19 @@ def environment(**others: str) -> dict[str, str]:
 
 
 def started(
-    ranks: int, script: str | Path, *words: str, seconds: float = 60, **others: str
+    ranks: int, script: str | Path, *words: str, seconds: float = 60, restarts: int = 0, **others: str
 ) -> subprocess.CompletedProcess[str]:
     """Start a script of `tests/`, or one by its path, on so many ranks, and wait until it has ended.
 
     Args:
         ranks: how many.
         script, words: the script, and its arguments.
+        restarts: how often all ranks are started again after one has failed.
         seconds: after this time all ranks are killed, and the test fails.
         others: of the environment.
     """
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
+    launcher += ["--max-restarts", str(restarts)]
     process = subprocess.Popen(
         [*launcher, str(ROOT / "tests" / script), *words],
         stdout=subprocess.PIPE,

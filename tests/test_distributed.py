@@ -6,14 +6,20 @@ from ranks import needs_torch, run_ranks
 pytestmark = needs_torch
 
 
-def test_two_ranks_give_the_answers_of_one() -> None:
-    assert "are the same" in run_ranks(2, "ranks_programs.py", "few", seconds=240)
-
-
 @pytest.mark.more
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_ranks_give_the_answers_of_one(ranks: int) -> None:
-    output = run_ranks(ranks, "ranks_programs.py", "all", seconds=280)
+def test_some_programs_give_the_answers_of_one_rank(ranks: int) -> None:
+    check(ranks, "few")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_all_programs_give_the_answers_of_one_rank(ranks: int) -> None:
+    check(ranks, "all")
+
+
+def check(ranks: int, which: str) -> None:
+    output = run_ranks(ranks, "ranks_programs.py", which, seconds=280)
     assert "are the same" in output
     if "not run" in output:
         pytest.skip(output.splitlines()[0])

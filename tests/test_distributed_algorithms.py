@@ -7,6 +7,8 @@ import edgewise as ew
 from edgewise.errors import DistributedError, ParameterError, ScheduleError
 
 RING = ew.Graph.from_edges([0, 1, 2], [1, 2, 0])
+#: Two ranks in CI, for it takes long to compile all that runs.
+MARKS = (pytest.mark.more, pytest.mark.slow, pytest.mark.slow)
 CALLS = {
     "bfs": lambda **how: ew.bfs(RING, 0, **how),
     "sssp": lambda **how: ew.sssp(RING, 0, **how),
@@ -19,9 +21,10 @@ CALLS = {
 }
 
 
-@pytest.mark.more
 @needs_torch
-@pytest.mark.parametrize("ranks", [2, 3, 4])
+@pytest.mark.parametrize(
+    "ranks", [pytest.param(ranks, marks=mark) for ranks, mark in zip((2, 3, 4), MARKS, strict=True)]
+)
 def test_ranks_find_what_one_finds(ranks: int) -> None:
     output = run_ranks(ranks, "ranks_algorithms.py", seconds=600, EDGEWISE_TIMEOUT="200")
     assert sorted(output.splitlines()) == [f"rank {rank} of {ranks} agrees" for rank in range(ranks)]

@@ -126,13 +126,14 @@ class Checkpoints:
         """What ``checkpoint.json`` says, checked."""
         try:
             told = json.loads(text)
-            if told["format"] != _FORMAT:
-                raise self._refusal(f"is of format {shown(told['format'])}; expected {_FORMAT}")
-            if told["what"] != self._what:
-                raise self._refusal("is that of another graph, program or parameter")
+            number, what = told["format"], told["what"]
             found = Found(told["superstep"], told["begins"], told["digests"])
         except (ValueError, KeyError, TypeError, RecursionError):
             raise self._refusal("is damaged, or no checkpoint") from None
+        if number != _FORMAT:
+            raise self._refusal(f"is of format {shown(number)}; expected {_FORMAT}")
+        if what != self._what:
+            raise self._refusal("is that of another graph, program or parameter")
         integers = isinstance(found.begins, list) and all(type(each) is int for each in found.begins)
         texts = isinstance(found.digests, list) and all(type(each) is str for each in found.digests)
         if not (

@@ -1,0 +1,50 @@
+"""A script for several ranks: programs that keep checkpoints, some of whose ranks are killed.
+
+``ranks_checkpoint.py FOLDER [PROGRAM ATTEMPT RANK SUPERSTEP]...``: in the given attempt, the given rank is killed when
+the program has done so many supersteps. Answers are compared with those of one process.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import test_engines
+
+import edgewise as ew
+
+GRAPH = ew.generate.lattice(24, 24, seed=3, weights=(1, 20))
+NAMES = ("sssp", "pagerank", "edge fields")
+
+
+def main() -> None:
+    folder, words = Path(sys.argv[1]), sys.argv[2:]
+    rank, attempt = int(os.environ["RANK"]), os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    for name in NAMES:
+        program, values = test_engines.PROGRAMS[name]
+
+        def progress(done: int, name: str = name) -> None:
+            for i in range(0, len(words), 4):
+                if words[i : i + 4] == [name, attempt, str(rank), str(done)]:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        run = program(**values)
+        kept = folder / name.replace(" ", "-")
+        result = ew.run(run, GRAPH, distributed=True, checkpoint=kept, every=2, progress=progress)
+        whole, expected = result.gather(), ew.run(run, GRAPH, schedule=ew.Schedule(ew.Pull()), device="cpu")
+        for kind in ("fields", "edge_fields"):
+            for field, array in getattr(expected, kind).items():
+                np.testing.assert_array_equal(getattr(whole, kind)[field], array, err_msg=f"{name} {field}")
+        assert (whole.aggregates, whole.supersteps) == (expected.aggregates, expected.supersteps)
+        assert not list(kept.iterdir())
+        if rank == 0:
+            went_on = [line for line in result.explain().splitlines() if line.startswith("went on")]
+            print(
+                f"attempt {attempt}: {name}: {(went_on or ['from the start'])[0].partition(' from ')[0]}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

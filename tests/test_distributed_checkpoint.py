@@ -1,0 +1,155 @@
+"""Checkpoints of distributed runs: ranks that are killed go on from them, and what is in a folder is checked."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ranks import needs_torch, started
+
+from edgewise.engine.distributed.checkpoint import Checkpoints, digest_of
+from edgewise.engine.distributed.group import Group
+from edgewise.errors import OutputError, ParameterError
+
+FIRST, SECOND = np.arange(5.0), np.array([True, False])
+
+
+@needs_torch
+@pytest.mark.more
+def test_runs_whose_ranks_are_killed_go_on(tmp_path: Path) -> None:
+    killed = ("sssp", "0", "1", "11", "pagerank", "1", "0", "7")
+    done = started(2, "ranks_checkpoint.py", str(tmp_path), *killed, seconds=200, restarts=2)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "attempt 1: sssp: went on after superstep 10" in lines
+    assert "attempt 2: pagerank: went on after superstep 6" in lines
+    assert "attempt 2: edge fields: from the start" in lines
+
+
+@needs_torch
+@pytest.mark.more
+def test_another_number_of_ranks_goes_on(tmp_path: Path) -> None:
+    done = started(2, "ranks_checkpoint.py", str(tmp_path), "pagerank", "0", "1", "7", seconds=200)
+    assert done.returncode != 0
+    done = started(3, "ranks_checkpoint.py", str(tmp_path), seconds=200)
+    assert done.returncode == 0, done.stderr
+    assert "attempt 0: pagerank: went on after superstep 6" in done.stdout.splitlines()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a checkpoint after superstep 4."""
+    kept = checkpoints(tmp_path / "kept")
+    assert kept.begin("what") is None
+    kept.write(2, [0, 5], [SECOND, FIRST])
+    kept.write(4, [0, 5], [FIRST, SECOND])
+    return tmp_path / "kept"
+
+
+def checkpoints(folder: Path) -> Checkpoints:
+    return Checkpoints(folder, 2, Group(0, 1), "Some")
+
+
+def restored(folder: Path, num_vertices: int = 5) -> list[np.ndarray]:
+    kept, taken = checkpoints(folder), list[np.ndarray]()
+    found = kept.begin("what")
+    assert found is not None and found.superstep == 4
+    kept.restore(found, num_vertices, lambda of: [FIRST, SECOND], lambda of, arrays: taken.extend(arrays))
+    return taken
+
+
+def test_the_last_complete_checkpoint_is_restored(folder: Path) -> None:
+    (folder / "superstep-6-rank-0.state").write_bytes(b"half")  # of a rank that was killed
+    first, second = restored(folder)
+    np.testing.assert_array_equal(first, FIRST)
+    np.testing.assert_array_equal(second, SECOND)
+    assert sorted(path.name for path in folder.iterdir()) == ["checkpoint.json", "superstep-4-rank-0.state"]
+    kept = checkpoints(folder)
+    kept.begin("what")
+    kept.write(6, [0, 5], [FIRST])
+    kept.end()
+    assert not [path for path in folder.iterdir() if "6" in path.name]
+
+
+def test_that_of_another_run_is_refused(folder: Path) -> None:
+    with pytest.raises(ParameterError, match="is that of another graph, program or parameter; name another"):
+        checkpoints(folder).begin("something else")
+
+
+@pytest.mark.parametrize("change", ["shorter", "longer", "other bytes", "gone"])
+def test_damaged_files_are_refused(folder: Path, change: str) -> None:
+    path = folder / "superstep-4-rank-0.state"
+    data = path.read_bytes()
+    changed = {"shorter": data[:-1], "longer": data + b"0", "other bytes": b"1" + data[1:]}
+    if change == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(changed[change])
+    with pytest.raises(ParameterError, match=r"superstep-4-rank-0\.state|lacks its file"):
+        restored(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"begins": [0]},
+        {"begins": [1, 5]},
+        {"begins": [0, 7, 5], "digests": ["a", "b"]},
+        {"begins": "05"},
+        {"begins": [0, 5.0]},
+        {"digests": [1]},
+        {"superstep": -4},
+        {"superstep": "4"},
+        {"superstep": 2**70},
+        {"format": 2},
+        {"what": None},
+        [],
+        "not JSON",
+        "{" * 100_000,
+    ],
+    ids=lambda change: str(change)[:40],
+)
+def test_what_names_the_files_is_checked(folder: Path, change: object) -> None:
+    path = folder / "checkpoint.json"
+    told = json.loads(path.read_text())
+    path.write_text(change if isinstance(change, str) else json.dumps(told | change if change else change))
+    with pytest.raises(ParameterError, match=r"the checkpoint in .* (is damaged|is of format|is that of)"):
+        restored(folder)
+
+
+def test_a_graph_of_another_size_is_refused(folder: Path) -> None:
+    with pytest.raises(ParameterError, match="is damaged"):
+        restored(folder, num_vertices=6)
+
+
+def test_folders_that_others_can_write_to_are_refused(folder: Path) -> None:
+    os.chmod(folder, stat.S_IMODE(folder.stat().st_mode) | stat.S_IWOTH)
+    with pytest.raises(OutputError, match=r"can be written by others .*name a folder of your own"):
+        checkpoints(folder).begin("what")
+
+
+def test_what_is_no_folder_or_number_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(OutputError):
+            checkpoints(path).begin("what")
+    for wrong in ("", None, 3):
+        with pytest.raises(ParameterError, match="expected the name of a folder"):
+            Checkpoints(wrong, 2, Group(0, 1), "Some")
+    for wrong in (0, -1, True, 1.5, "2"):
+        with pytest.raises(ParameterError, match="expected a number of supersteps from 1 on"):
+            Checkpoints(tmp_path, wrong, Group(0, 1), "Some")
+
+
+def test_digests_tell_values_dtypes_and_shapes_apart() -> None:
+    parts = [
+        ("a", 1),
+        ("a", 1.0),
+        (FIRST,),
+        (FIRST.astype(np.float32),),
+        (FIRST.reshape(5, 1),),
+        (FIRST[:4],),
+    ]
+    assert len({digest_of(*part) for part in parts}) == len(parts)
