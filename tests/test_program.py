@@ -158,11 +158,13 @@ def test_edges_that_never_send_wake_nobody():
         ("field = state.value", "only be used as state.value[index]"),
         ("everything = state", "only be used as state.name"),
         ("v = 3", "'v' is a parameter"),
+        ("match message:\n    case v: pass", "'v' is a parameter"),
         ("raise ValueError", "'raise' cannot be used"),
         ("assert message", "'assert' cannot be used"),
     ],
 )
 def test_statements_that_the_contract_forbids(tmp_path, statement, problem):
+    statement = statement.replace("\n", "\n" + 20 * " ")
     (tmp_path / "broken.py").write_text(
         textwrap.dedent(
             f"""
@@ -196,7 +198,7 @@ def test_statements_that_the_contract_forbids(tmp_path, statement, problem):
         sys.path.remove(str(tmp_path))
         del sys.modules["broken"]
     assert problem in str(caught.value)
-    assert "broken.py, line 17" in str(caught.value)
+    assert f"broken.py, line {17 + len(statement.splitlines()) - 1}" in str(caught.value)
 
 
 def test_an_edge_may_not_write_a_vertex_field():

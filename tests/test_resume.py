@@ -88,3 +88,39 @@ def test_resume_writes_at_its_own_vertex_only():
                 return ew.HALT
 
         ew.run(Spreading(), undirected(NETWORKS["path"]))
+
+
+class Counted(ew.Program):
+    """Vertices that resume change what proceed looks at: it is asked after supersteps alone."""
+
+    x = ew.vertex("int64")
+    combine = ew.SUM
+    message = "int64"
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return 1
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.x[v] = state.x[v] + 1
+        return ew.HALT
+
+    @staticmethod
+    def resume(v, state):
+        state.x[v] = 100
+        return state.superstep < 3
+
+    @staticmethod
+    def proceed(state):
+        return state.x[0] < 100
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_program_is_asked_to_proceed_after_supersteps_alone(device):
+    graph = ew.Graph.from_edges([0, 1], [1, 0])
+    expected = ew.run(Counted(), graph, check=True)
+    got = ew.run(Counted(), graph, device=device)
+    assert got.x.tolist() == expected.x.tolist() == [101, 101]
+    assert (got.supersteps, got.ended) == (expected.supersteps, expected.ended)
+    assert got.supersteps == 2

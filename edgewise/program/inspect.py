@@ -286,6 +286,8 @@ class _Checker:
         for node in body:
             if isinstance(node, ast.Name):
                 self._check_name(node, parents)
+            if isinstance(node, ast.MatchAs) and node.name in self.function.arguments:
+                raise self.function.refuse(node, f"'{node.name}' is a parameter and may not be assigned")
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 if node.value.id == self.state:
                     self._check_state(node, parents, written)

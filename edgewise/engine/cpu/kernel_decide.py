@@ -90,7 +90,8 @@ def make_decisions(
     def ending(n, m, own, shared, limit):
         """Why the run ends before the next superstep, as the number of an `Ending`, or -1 if it goes on."""
         superstep = shared[SUPERSTEP]
-        if has_proceed and superstep > 0 and not proceed(make_state(own, n, m, superstep)):
+        asks = has_proceed and superstep > 0 and shared[RESUMED] == 0
+        if asks and not proceed(make_state(own, n, m, superstep)):
             return STOPPED
         if shared[COUNT] == 0:
             return FINISHED

@@ -226,7 +226,7 @@ def make_gpu_kernel(
         resumed = False
         while True:
             count, edges = control[COUNT + turn], control[EDGES + turn]
-            ended = ending(n, m, it.own, superstep, count, it.limit, control[ENDED] == CANCELLED)
+            ended = ending(n, m, it.own, superstep, count, it.limit, control[ENDED] == CANCELLED, resumed)
             if has_resume and ended == FINISHED and not resumed:
                 frontier = work.other_frontier if flipped else work.frontier
                 generation = resume_run(

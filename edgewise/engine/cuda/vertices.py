@@ -226,11 +226,12 @@ def make_ending(spec: Specification, make_state: Any, proceed: Any) -> Any:
     has_proceed = spec.has_proceed
 
     @device_function
-    def ending(n, m, own, superstep, count, limit, cancelled):
-        """Why the run ends before the next superstep, as the number of an `Ending`, or -1 if it goes on."""
+    def ending(n, m, own, superstep, count, limit, cancelled, resumed):
+        """Why the run ends before the next superstep, as the number of an `Ending`, or -1 if it goes on. The program is
+        asked once after each superstep, not when vertices have `resumed`."""
         if cancelled:
             return CANCELLED
-        if has_proceed and superstep > 0 and not proceed(make_state(own, n, m, superstep)):
+        if has_proceed and superstep > 0 and not resumed and not proceed(make_state(own, n, m, superstep)):
             return STOPPED
         if count == 0:
             return FINISHED
