@@ -25,7 +25,7 @@ import edgewise as ew
 from benchmarks.graphs import WEIGHTS
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import rows_file
-from edgewise.engine.distributed import rank as rank_of_run
+from edgewise.engine.distributed import exchange
 from edgewise.engine.distributed.group import Group, connect
 
 FIELDS = (
@@ -57,23 +57,18 @@ class Bound:
     """Counts the bytes of values that a rank sends, while it is in force."""
 
     def __init__(self) -> None:
-        self.bytes = 0
-        self._packed = rank_of_run.packed
+        self.bytes, self._part = 0, exchange._part
 
     def __enter__(self) -> "Bound":
-        def packed(vertices: np.ndarray, among: slice, arrays: Any) -> np.ndarray:
+        def part(head: int, which: np.ndarray, arrays: Any) -> np.ndarray:
             self.bytes += sum(each.nbytes for each in arrays)
-            return self._packed(vertices, among, arrays)
+            return self._part(head, which, arrays)
 
-        from edgewise.engine.distributed import exchange
-
-        exchange.packed = rank_of_run.packed = packed  # type: ignore[assignment]
+        exchange._part = part
         return self
 
     def __exit__(self, *_: object) -> None:
-        from edgewise.engine.distributed import exchange
-
-        exchange.packed = rank_of_run.packed = self._packed
+        exchange._part = self._part
 
 
 def seconds_of(call: Any, group: Group) -> tuple[float, Any]:

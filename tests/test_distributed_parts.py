@@ -9,7 +9,7 @@ import pytest
 import edgewise as ew
 from edgewise.engine.cpu.kernel_aggregates import BLOCK
 from edgewise.engine.distributed import group as groups
-from edgewise.engine.distributed.exchange import Shared, packed, unpacked
+from edgewise.engine.distributed.exchange import Shared, packed, packed_flags, placed, unpacked
 from edgewise.engine.distributed.group import Group, connect, timeout_seconds
 from edgewise.engine.distributed.partition import Ranges, blocks_of, by_arcs
 from edgewise.errors import DistributedError, EdgewiseError, ScheduleError
@@ -42,6 +42,21 @@ def test_vertices_and_values_are_what_was_packed(possible: int, begin: int) -> N
         sizes = sum(array.nbytes for array in arrays)
         assert len(part) == (8 + min(listed, bitmap) + sizes if count else 0)
         assert unpacked(packed(vertices, among, []), among, [])[0].tolist() == vertices.tolist()
+        flags, whole = np.isin(np.arange(begin, begin + possible), vertices), list[np.ndarray]()
+        for array in arrays:
+            whole.append(np.zeros(possible, array.dtype))
+            whole[-1][flags] = array
+        part = packed_flags(flags, among, whole)
+        which, values = unpacked(part, among, [array.dtype for array in arrays])
+        assert which.tolist() == vertices.tolist()
+        places, _ = placed(part, among, [array.dtype for array in arrays])
+        for array, value, old in zip(arrays, values, whole, strict=True):
+            assert value.tobytes() == array.tobytes()
+            new = np.zeros(possible, array.dtype)
+            new[places] = value
+            assert new.tobytes() == old.tobytes()
+        if possible and len(vertices) == possible:
+            assert len(part) == 8 + sum(array.nbytes for array in arrays)
 
 
 def test_only_what_has_changed_is_told_and_only_to_those_who_want_it() -> None:

@@ -1,7 +1,8 @@
 """What ranks tell each other about vertices, as bytes: which ones, and a value or a few for each.
 
 A part has a word that says how many vertices it has, then which, then the values of one array after the other. Which
-they are takes a list of numbers or a bitmap over all vertices that they may be, whichever is shorter.
+they are takes a list of numbers or a bitmap over all vertices that they may be, whichever is shorter, and nothing if
+they are all of these.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,8 @@ from itertools import pairwise
 import numpy as np
 
 _HEAD = 8
+#: Stands for the number of vertices if they are all that they may be.
+_ALL = 0
 _NUMBER = np.dtype(np.uint32)
 
 
@@ -24,37 +27,75 @@ def packed(vertices: np.ndarray, among: slice, arrays: Sequence[np.ndarray]) -> 
     count, possible = len(vertices), among.stop - among.start
     if count == 0:
         return np.empty(0, np.uint8)
-    by_bitmap = -(-possible // 8) < _NUMBER.itemsize * count
+    by_bitmap = _is_shorter(possible, count)
     if by_bitmap:
         flags = np.zeros(possible, np.bool_)
         flags[vertices - among.start] = True
         which = np.packbits(flags)
     else:
         which = vertices.astype(_NUMBER).view(np.uint8)
-    head = np.array([-count if by_bitmap else count], np.int64).view(np.uint8)
-    return np.concatenate([head, which, *(np.ascontiguousarray(each).view(np.uint8) for each in arrays)])
+    return _part(-count if by_bitmap else count, which, arrays)
+
+
+def packed_flags(flags: np.ndarray, among: slice, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """As `packed`, of the vertices that have a flag.
+
+    Args:
+        flags: bool, one for each of the vertices `among`.
+        among: see there.
+        arrays: the values of all these vertices, each of shape (len(flags),).
+    """
+    count = int(np.count_nonzero(flags))
+    if 0 < count == len(flags):
+        return _part(_ALL, np.empty(0, np.uint8), arrays)
+    if _is_shorter(len(flags), count):
+        return _part(-count, np.packbits(flags), [each[flags] for each in arrays])
+    found = np.flatnonzero(flags)
+    return packed(found + among.start, among, [each[found] for each in arrays])
+
+
+def _is_shorter(possible: int, count: int) -> bool:
+    """Whether a bitmap is shorter than a list."""
+    return -(-possible // 8) < _NUMBER.itemsize * count
+
+
+def _part(head: int, which: np.ndarray, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    values = [np.ascontiguousarray(each).view(np.uint8) for each in arrays]
+    return np.concatenate([np.array([head], np.int64).view(np.uint8), which, *values])
 
 
 def unpacked(
     part: np.ndarray, among: slice, dtypes: Sequence[np.dtype]
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """The vertices of `packed` as int64, and the values of each array."""
+    places, values = placed(part, among, dtypes)
+    if isinstance(places, slice):
+        return np.arange(among.start, among.stop), values
+    found = np.flatnonzero(places) if places.dtype == np.bool_ else places
+    return found + among.start, values
+
+
+def placed(
+    part: np.ndarray, among: slice, dtypes: Sequence[np.dtype]
+) -> tuple[np.ndarray | slice, list[np.ndarray]]:
+    """The vertices of `packed` as an index of an array of those `among`, and the values of each array."""
     if len(part) == 0:
         return np.empty(0, np.int64), [np.empty(0, dtype) for dtype in dtypes]
-    count = int(part[:_HEAD].view(np.int64)[0])
-    if count < 0:
-        count, size = -count, -(-(among.stop - among.start) // 8)
-        flags = np.unpackbits(part[_HEAD : _HEAD + size], count=among.stop - among.start)
-        vertices = np.flatnonzero(flags) + among.start
-    else:
+    head, possible = int(part[:_HEAD].view(np.int64)[0]), among.stop - among.start
+    count, size = possible if head == _ALL else abs(head), 0
+    places: np.ndarray | slice = slice(None)
+    if head < 0:
+        size = -(-possible // 8)
+        places = np.unpackbits(part[_HEAD : _HEAD + size], count=possible).view(np.bool_)
+    elif head != _ALL:
         size = _NUMBER.itemsize * count
-        vertices = part[_HEAD : _HEAD + size].view(_NUMBER).astype(np.int64)
+        places = part[_HEAD : _HEAD + size].view(_NUMBER).astype(np.int64) - among.start
     values, begin = list[np.ndarray](), _HEAD + size
     for dtype in dtypes:
         end = begin + dtype.itemsize * count
         values.append(part[begin:end].copy().view(dtype))
         begin = end
-    return vertices, values
+    return places, values
 
 
 def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -101,14 +142,13 @@ class Shared:
         return [every if wanted is None else self._part(changed & wanted) for wanted in self._wanted]
 
     def _part(self, chosen: np.ndarray) -> np.ndarray:
-        vertices = np.flatnonzero(chosen) + self._own.start
-        return packed(vertices, self._own, [array[vertices] for array in self._arrays])
+        return packed_flags(chosen, self._own, [array[self._own] for array in self._arrays])
 
     def take(self, part: np.ndarray, among: slice) -> None:
         """Take what the rank with the vertices `among` has told."""
-        vertices, values = unpacked(part, among, self.dtypes)
+        places, values = placed(part, among, self.dtypes)
         for array, new in zip(self._arrays, values, strict=True):
-            array[vertices] = new
+            array[among][places] = new
 
 
 def _bits(array: np.ndarray) -> np.ndarray:

@@ -22,7 +22,15 @@ from edgewise.engine.cpu.shared import (
 from edgewise.engine.cpu.table import rows_of
 from edgewise.engine.cpu.workspace import make_work
 from edgewise.engine.distributed.checkpoint import Checkpoints
-from edgewise.engine.distributed.exchange import Shared, joined, packed, separated, unpacked
+from edgewise.engine.distributed.exchange import (
+    Shared,
+    joined,
+    packed,
+    packed_flags,
+    placed,
+    separated,
+    unpacked,
+)
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.kernel import Phase
 from edgewise.engine.distributed.outcome import PartOutcome, arcs_of
@@ -350,8 +358,8 @@ class Rank:
             if self._reads.across:
                 self._take(self._across, rank, next(pieces))
             if self._pulls and group.size > 1:
-                active = unpacked(next(pieces), self._ranges.of(rank), [])[0]
-                self._work.active[active] = self._superstep + 1
+                of = self._ranges.of(rank)
+                self._work.active[of][placed(next(pieces), of, [])[0]] = self._superstep + 1
             if self._spec.aggregators:
                 self._take_folded(rank, next(pieces))
         if self._spec.aggregators:
@@ -366,10 +374,7 @@ class Rank:
         """For each rank, which vertices are active of those that it gathers from."""
         own = self._own
         sends = self._work.active[own] == self._superstep + 1
-        return [
-            packed(np.flatnonzero(sends if wanted is None else sends & wanted) + own.start, own, [])
-            for wanted in self._wanted
-        ]
+        return [packed_flags(sends if wanted is None else sends & wanted, own, []) for wanted in self._wanted]
 
     def _folded(self) -> np.ndarray:
         """What the aggregates of this rank's parts are, as bytes."""
