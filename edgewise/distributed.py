@@ -1,5 +1,6 @@
 """Programs that run on several processes: one of each on every rank that torchrun has started."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from edgewise.engine.distributed.program import DistributedProgram
 from edgewise.engine.lowering.compiled import compiled_for
 from edgewise.errors import DistributedError, ScheduleError
 from edgewise.execution import Chosen, Execution, as_schedule, choose
-from edgewise.graph import Graph
+from edgewise.graph import Graph, check_graph
 from edgewise.kernels.cache import program_function
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.program.declare import Program
@@ -27,6 +28,8 @@ from edgewise.text import shown
 
 #: The supersteps between two checkpoints, if nothing is said.
 EVERY = 10
+#: What a result has beside what each result has: no vertex field may have such a name.
+_OWN_NAMES = {"group_rank", "group_size", "vertices", "sent_bytes", "gather"}
 
 
 class DistributedResult:
@@ -36,11 +39,10 @@ class DistributedResult:
     Attributes:
         graph: the graph.
         vertices: the indices of this rank's vertices, a slice.
-        rank, num_ranks: which rank this is, of how many.
+        group_rank, group_size: which rank this is, of how many.
         aggregates: the last value of each aggregator, the same on all ranks.
         supersteps: how many were run.
         ended: why the run ended.
-        seconds: how long it took, without compiling and laying out.
         sent_bytes: what this rank sent to others in all runs so far.
     """
 
@@ -48,13 +50,14 @@ class DistributedResult:
         self, prepared: Prepared, values: dict[str, Any], run: Execution, outcome: PartOutcome
     ) -> None:
         self.graph, self.vertices = prepared.graph.itself, outcome.ranges.own
-        self.rank, self.num_ranks = outcome.group.rank, outcome.group.size
+        self.group_rank, self.group_size = outcome.group.rank, outcome.group.size
         self.aggregates, self.supersteps = outcome.aggregates, outcome.supersteps
         self.ended, self.sent_bytes = str(outcome.ended), outcome.group.sent_bytes
         self._prepared, self._values, self._run, self._outcome = prepared, values, run, outcome
 
     @property
     def seconds(self) -> float:
+        """How long the run took, without compiling and laying out."""
         return self._run.seconds
 
     @property
@@ -126,8 +129,6 @@ class PreparedAlone(Prepared):
 
 def _threads_of_rank() -> int:
     """The threads of one rank, where the ranks of a machine share its processors."""
-    import os
-
     text = os.environ.get("LOCAL_WORLD_SIZE", "1")
     here = int(text) if text.isdigit() and int(text) > 0 else 1
     return max(1, available_threads() // here)
@@ -150,10 +151,17 @@ def run(
         raise DistributedError(
             f"{name}: check=True is for a run by one process; leave distributed out, or check a small graph before"
         )
+    check_graph(name, graph)
     group = ranks_for(name, graph, device)
     is_alone = group.size == 1 and checkpoint is None
     make = PreparedAlone if is_alone else PreparedRank
     prepared: Any = prepared_for(type(instance), graph, "cpu", schedule_of_rank(name, schedule), make=make)
+    taken = sorted(_OWN_NAMES & set(prepared.spec.vertex_fields))
+    if taken:
+        raise DistributedError(
+            f"{name} has a vertex field {taken[0]!r}; this name is taken, for each result of a distributed run has a "
+            f"{taken[0]!r} of its own; choose another"
+        )
     prepared.checkpoints = None if checkpoint is None else Checkpoints(checkpoint, every, group, name)
     found: DistributedResult = prepared.run(dict(instance.values), **how)
     return found

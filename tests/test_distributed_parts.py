@@ -249,7 +249,12 @@ def test_an_only_rank_gives_the_answer_of_a_process(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(groups, "_groups", [Group(0, 1)])
     result = ew.run(Sends(), GRAPH, distributed=True)
     assert result.value.tolist() == ew.run(Sends(), GRAPH, device="cpu").value.tolist()
-    assert (result.rank, result.num_ranks, result.vertices, result.sent_bytes) == (0, 1, slice(0, 3), 0)
+    assert (result.group_rank, result.group_size, result.vertices, result.sent_bytes) == (
+        0,
+        1,
+        slice(0, 3),
+        0,
+    )
     assert result.gather().value.tolist() == result.fields["value"].tolist()
 
 
@@ -266,3 +271,20 @@ def test_devices_other_than_the_cpu_are_refused(device: object) -> None:
 def test_other_arguments_are_refused(arguments: dict[str, object], error: str) -> None:
     with pytest.raises(EdgewiseError, match=error):
         ew.run(Sends(), GRAPH, **arguments)
+
+
+def test_fields_with_names_of_the_result_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a field would be hidden, and something else be taken for it."""
+
+    class Hidden(Sends):
+        vertices = ew.vertex("int64")
+
+    monkeypatch.setattr(groups, "_groups", [Group(0, 1)])
+    with pytest.raises(DistributedError, match="Hidden has a vertex field 'vertices'; this name is taken"):
+        ew.run(Hidden(), GRAPH, distributed=True)
+
+
+def test_what_is_no_graph_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "_groups", [Group(0, 1)])
+    with pytest.raises(EdgewiseError, match=r"expected an edgewise\.Graph"):
+        ew.run(Sends(), "roads.edgewise", distributed=True)

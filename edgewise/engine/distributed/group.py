@@ -9,6 +9,7 @@ import contextlib
 import datetime
 import importlib.util
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -150,15 +151,14 @@ def connect() -> Group:
             "distributed=True needs torch.distributed, and PyTorch is not installed: "
             "pip install 'edgewise[distributed]'"
         )
+    missing = [name for name in _STARTED if name not in os.environ]
+    if missing and "torch" not in sys.modules:  # importing it takes seconds
+        raise _not_started(missing)
     import torch.distributed as distributed
 
     wait = datetime.timedelta(seconds=timeout_seconds())
-    missing = [name for name in _STARTED if name not in os.environ]
     if missing and not distributed.is_initialized():
-        raise DistributedError(
-            f"distributed=True, but this process was not started as one of several: {', '.join(missing)} not set. "
-            "Start it with torchrun, as in: torchrun --standalone --nproc-per-node 2 program.py"
-        )
+        raise _not_started(missing)
     among = None
     try:
         if distributed.is_initialized():
@@ -177,6 +177,13 @@ def connect() -> Group:
     _groups.append(Group(distributed.get_rank(), distributed.get_world_size(), among))
     atexit.register(_disconnect, among)
     return _groups[0]
+
+
+def _not_started(missing: list[str]) -> DistributedError:
+    return DistributedError(
+        f"distributed=True, but this process was not started as one of several: {', '.join(missing)} not set. "
+        "Start it with torchrun, as in: torchrun --standalone --nproc-per-node 2 program.py"
+    )
 
 
 def _disconnect(among: Any) -> None:
