@@ -6,7 +6,7 @@ import time
 import pytest
 from ranks import by_hand, needs_torch, started
 
-pytestmark = [needs_torch, pytest.mark.more]
+pytestmark = needs_torch
 
 
 def ended_by_hand(what: str, **others: str) -> list[tuple[int, str]]:
@@ -20,12 +20,14 @@ def ended_by_hand(what: str, **others: str) -> list[tuple[int, str]]:
     return [(rank.returncode, text) for rank, text in zip(ranks, errors, strict=True)]
 
 
+@pytest.mark.slow
 def test_ranks_that_end_end_in_order() -> None:
     """A process that ends while threads of its group wait is aborted, now and then."""
     for _ in range(4):
         assert ended_by_hand("nothing") == [(0, ""), (0, "")]
 
 
+@pytest.mark.more
 def test_the_error_of_a_rank_is_shown_and_ends_all() -> None:
     done = started(2, "ranks_failing.py", "raises")
     assert done.returncode != 0
@@ -41,6 +43,7 @@ def test_the_error_of_a_rank_is_shown_and_ends_all() -> None:
     assert own_error.rstrip().endswith("ValueError: rank 1 has a mistake of its own")
 
 
+@pytest.mark.more
 def test_the_others_end_when_a_rank_is_killed() -> None:
     started_at = time.monotonic()
     (zero, error), (one, _) = ended_by_hand("is killed")
@@ -50,12 +53,14 @@ def test_the_others_end_when_a_rank_is_killed() -> None:
     assert time.monotonic() - started_at < 90
 
 
+@pytest.mark.slow
 def test_the_others_end_when_a_rank_is_late() -> None:
     (zero, error), _ = ended_by_hand("is late", EDGEWISE_TIMEOUT="3")
     assert zero not in (0, -signal.SIGABRT)
     assert "did not answer in time ($EDGEWISE_TIMEOUT seconds, 3 now)" in error
 
 
+@pytest.mark.slow
 def test_ranks_that_do_not_come_are_not_waited_for_without_end() -> None:
     (zero, error), (one, _) = ended_by_hand("ends before", EDGEWISE_TIMEOUT="5")
     assert one == 3
@@ -63,7 +68,10 @@ def test_ranks_that_do_not_come_are_not_waited_for_without_end() -> None:
     assert "DistributedError: the ranks did not find each other in 5 s at 127.0.0.1:" in error
 
 
-@pytest.mark.parametrize("what", ["has another graph", "has other arcs"])
+@pytest.mark.more
+@pytest.mark.parametrize(
+    "what", [pytest.param("has another graph", marks=pytest.mark.slow), "has other arcs"]
+)
 def test_graphs_that_differ_are_refused_by_all_ranks(what: str) -> None:
     ended = ended_by_hand(what)
     for rank, (status, error) in enumerate(ended):
