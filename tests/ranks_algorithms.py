@@ -26,9 +26,8 @@ from edgewise.errors import (
 from edgewise.graph import Graph
 
 RANK, SIZE = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-DTYPES = (
-    (None, np.int32, np.float64) if "few" in sys.argv else (None, np.int32, np.int64, np.float32, np.float64)
-)
+FEW = "few" in sys.argv
+DTYPES = (None, np.int32) if FEW else (None, np.int32, np.int64, np.float32, np.float64)
 #: Arrays and numbers of results that ranks find as one does, bit for bit.
 SAME = {
     "bfs": ("level", "parent_index", "supersteps"),
