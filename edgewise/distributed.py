@@ -1,6 +1,7 @@
 """Programs that run on several processes: one of each on every rank that torchrun has started."""
 
 import os
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -68,12 +69,22 @@ class DistributedResult:
     def __getattr__(self, name: str) -> np.ndarray:
         outcome = vars(self).get("_outcome")
         if outcome is None or name not in outcome.vertex_fields:
-            raise AttributeError(f"the result of a distributed run has no '{name}'")
+            raise AttributeError(
+                f"the result of a distributed run has no '{name}', but the values of this rank's vertices; gather() "
+                "gives the whole result, on each rank"
+            )
         found: np.ndarray = outcome.vertex_fields[name][self.vertices]
         return found
 
     def __dir__(self) -> Iterator[str]:
         return iter(sorted({*super().__dir__(), *self._outcome.vertex_fields}))
+
+    def __repr__(self) -> str:
+        own, fields = self.vertices, ", ".join(self._outcome.vertex_fields)
+        return (
+            f"<DistributedResult: {fields} of the vertices {own.start:,} to {own.stop - 1:,}, rank {self.group_rank} "
+            f"of {self.group_size}; gather() gives all>"
+        )
 
     def explain(self) -> str:
         """How the run was carried out, a line for each decision."""
@@ -199,11 +210,21 @@ def _check_same_graph(name: str, graph: Graph, group: Group) -> None:
     arcs = np.linspace(0, max(0, m - 1), min(m, 1024)).astype(np.int64)
     weighed = np.ones(len(arcs)) if graph.weights is None else graph.weights[arcs]
     some = graph.offsets[rows], graph.targets[arcs], weighed.astype(np.float64).view(np.int64)
-    seen = np.concatenate([[n, m, graph.weighted], *some]).astype(np.int64)
-    for rank, other in enumerate(group.everywhere(seen.view(np.uint8))[0]):
-        if len(other) != seen.nbytes or (other.view(np.int64) != seen).any():
-            counts = other.view(np.int64)[:2].tolist()
+    call = zlib.crc32(name.encode())
+    seen = np.concatenate([[call, n, m, graph.weighted], *some]).astype(np.int64)
+    for rank, told in enumerate(group.everywhere(seen.view(np.uint8))[0]):
+        other = told[: len(told) // 8 * 8].view(np.int64)
+        if len(other) < 4 or other[0] != call:
+            raise DistributedError(
+                f"{name}: rank {rank} calls something else than rank {group.rank}; expected the same call on all ranks"
+            )
+        if len(other) != len(seen) or (other != seen).any():
+            what = (
+                f"of {other[1]:,} and {other[2]:,}"
+                if (other[1], other[2]) != (n, m)
+                else "of other arcs or weights"
+            )
             raise DistributedError(
                 f"{name}: rank {group.rank} has a graph of {n:,} vertices and {m:,} arcs, and rank {rank} another one, "
-                f"of {counts[0]:,} and {counts[1]:,}; expected the same on all ranks, read from the same file"
+                f"{what}; expected the same on all ranks, read from the same file"
             )

@@ -31,5 +31,10 @@ if what == "has other arcs" and rank == 1:
     graph = ew.Graph.from_edges(np.arange(50), np.r_[0, np.arange(2, 51)][::-1])
 if what == "ends before" and rank == 1:
     sys.exit(3)
-result = ew.run(PageRank(tol=0.0), graph, distributed=True, max_supersteps=20, progress=at)
+if what == "calls something else" and rank == 1:
+    ew.bfs(graph, 0, distributed=True)
+damping = 0.5 if what == "has another parameter" and rank == 1 else 0.85
+limit = 5 if what == "has another limit" and rank == 1 else 20
+program = PageRank(tol=0.0, damping=damping)
+result = ew.run(program, graph, distributed=True, max_supersteps=limit, progress=at)
 print(f"rank {rank} ran {result.supersteps} supersteps", flush=True)

@@ -78,3 +78,19 @@ def test_graphs_that_differ_are_refused_by_all_ranks(what: str) -> None:
         assert status == 1
         assert f"DistributedError: PageRank: rank {rank} has a graph of" in error
         assert "expected the same on all ranks, read from the same file" in error
+
+
+@pytest.mark.more
+@pytest.mark.parametrize(
+    ("what", "problem"),
+    [
+        ("has another parameter", "has another program, or other parameters, values or options than rank"),
+        pytest.param("has another limit", "with the same max_supersteps", marks=pytest.mark.slow),
+        pytest.param("calls something else", "calls something else than rank", marks=pytest.mark.slow),
+    ],
+)
+def test_calls_that_differ_are_refused_by_all_ranks(what: str, problem: str) -> None:
+    for status, error in ended_by_hand(what):
+        assert status == 1
+        assert "DistributedError" in error
+        assert problem in error

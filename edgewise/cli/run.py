@@ -83,7 +83,8 @@ def run(
         task = find_task(name)
         given = parse_parameters(settings, source)
         task.check_names(given)
-        place = None if output is None else files.enter_context(placed(output, to, "csv"))
+        speaks, of_ranks = _of_ranks(task, checkpoint, every) if distributed else (True, {})
+        place = files.enter_context(placed(output, to, "csv")) if output is not None and speaks else None
         if place is not None:
             check_writable(place, Path(graph_file), quote_formulas=quote_formulas)
         graph, read_seconds = read_graph(graph_file, how)
@@ -91,10 +92,7 @@ def run(
         of_ids = graph.reading_ids()
         left = left_by_ids(graph, task.name, limit, device)
         options = {"device": device, "schedule": Schedule(num_threads=threads), "memory_limit": left}
-        speaks = True
-        if distributed:
-            speaks, more = _of_ranks(task, checkpoint, every)
-            options |= more
+        options |= of_ranks
         with counting(task.name, limit, left):
             if explained:
                 lines = _explained(task, graph, of_ids, {**values, **options})

@@ -10,6 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from edgewise.errors import DistributedError
+
 _HEAD = 8
 #: Stands for the number of vertices if they are all that they may be.
 _ALL = 0
@@ -78,7 +80,11 @@ def unpacked(
 def placed(
     part: np.ndarray, among: slice, dtypes: Sequence[np.dtype]
 ) -> tuple[np.ndarray | slice, list[np.ndarray]]:
-    """The vertices of `packed` as an index of an array of those `among`, and the values of each array."""
+    """The vertices of `packed` as an index of an array of those `among`, and the values of each array.
+
+    Raises:
+        DistributedError: the part is none of these: ranks call different things.
+    """
     if len(part) == 0:
         return np.empty(0, np.int64), [np.empty(0, dtype) for dtype in dtypes]
     head, possible = int(part[:_HEAD].view(np.int64)[0]), among.stop - among.start
@@ -90,7 +96,16 @@ def placed(
     elif head != _ALL:
         size = _NUMBER.itemsize * count
         places = part[_HEAD : _HEAD + size].view(_NUMBER).astype(np.int64) - among.start
-    values, begin = list[np.ndarray](), _HEAD + size
+    begin = _HEAD + size
+    fits = len(part) == begin + count * sum(dtype.itemsize for dtype in dtypes)
+    if fits and isinstance(places, np.ndarray):
+        is_flags = places.dtype == np.bool_
+        fits = np.count_nonzero(places) == count if is_flags else ((places >= 0) & (places < possible)).all()
+    if not fits:
+        raise DistributedError(
+            "ranks do not make the same calls in the same order: what one told means nothing here"
+        )
+    values = list[np.ndarray]()
     for dtype in dtypes:
         end = begin + dtype.itemsize * count
         values.append(part[begin:end].copy().view(dtype))

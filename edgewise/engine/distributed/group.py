@@ -37,12 +37,13 @@ class Group:
         rank, size: which rank this is, of how many.
         sent_bytes: the bytes that this rank has sent to others.
         exchanges: how often ranks have waited for each other.
+        has_failed: whether a run of this rank has ended on the way, so that ranks are no longer at the same place.
     """
 
     def __init__(self, rank: int, size: int, among: Any = None) -> None:
         self.rank, self.size = rank, size
         self.sent_bytes = self.exchanges = 0
-        self._among = among
+        self._among, self.has_failed = among, False
         self._blocks = np.zeros((size, _BLOCK), np.uint8)
         self._received = np.zeros((size, _BLOCK), np.uint8)
 
@@ -61,6 +62,11 @@ class Group:
         """
         if self.size == 1:
             return list(parts), [word]
+        if self.has_failed:
+            raise DistributedError(
+                f"rank {self.rank} of {self.size}: a run has failed on this rank before, so ranks are no longer at the "
+                "same place; start all of them again"
+            )
         blocks, words = self._blocks, self._blocks.view(np.int64)
         words[:, _IS_LONGER] = any(len(part) > _FIRST for part in parts)
         words[:, _WORD] = word
@@ -116,6 +122,7 @@ class Group:
                 torch.from_numpy(into), torch.from_numpy(sent), got, given, group=self._among
             )
         except RuntimeError as error:
+            self.has_failed = True
             raise DistributedError(
                 f"rank {self.rank} of {self.size}: another rank has ended, or did not answer in time "
                 f"($EDGEWISE_TIMEOUT seconds, {timeout_seconds():g} now); look for the first error of another rank: "

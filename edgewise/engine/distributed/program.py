@@ -26,10 +26,11 @@ from edgewise.engine.distributed.rank import Layout, Rank
 from edgewise.engine.distributed.reads import Reads, reads_elsewhere
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.engine.lowering.constants import constant_arrays, laying_out, made_for, taking
-from edgewise.errors import ProgramError
+from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out, made_for, taking
+from edgewise.errors import DistributedError, EdgewiseError, ProgramError
 from edgewise.execution import Execution
 from edgewise.graph import Made
+from edgewise.graph.attributes import ArcAttribute
 from edgewise.memory import Step, held, in_turn
 
 #: Rows and arcs of a graph that a checkpoint's digest is made of.
@@ -160,23 +161,45 @@ class DistributedProgram(AbstractEngine):
             self.checkpoints,
         )
         rank = Rank(way, self.kernel(parameters, constants.uniform), run, parameters, given, constants)
-        return rank.supersteps(limit, self._digest(parameters, given) if self.checkpoints else "")
+        what = self._digest(parameters, given, constants)
+        self._check_same_call(what, limit)
+        try:
+            return rank.supersteps(limit, what)
+        except EdgewiseError:
+            raise
+        except BaseException:
+            self.group.has_failed = True
+            raise
 
-    def _digest(self, parameters: dict[str, Any], given: dict[str, Any]) -> str:
-        """A digest of what the state of a run depends on; of a large graph's arcs, of some of them.
-
-        Raises:
-            ProgramError: the program refers to something whose value cannot be told.
-        """
-        spec, graph = self._binding.spec, self._binding.graph
-        if spec.key is None:
+    def _check_same_call(self, what: str, limit: int | None) -> None:
+        """Refuse runs that differ between ranks in their values, their limit, or in whether they keep checkpoints."""
+        name, group = self._binding.spec.name, self.group
+        own = digest_of(
+            what, limit, self.checkpoints and (self.checkpoints.every, str(self.checkpoints.folder))
+        )
+        for rank, told in enumerate(group.everywhere(np.frombuffer(own.encode(), np.uint8))[0]):
+            if told.tobytes() != own.encode():
+                raise DistributedError(
+                    f"{name}: rank {group.rank} has another program, or other parameters, values or options than rank "
+                    f"{rank}; expected the same call on all ranks, with the same max_supersteps, seed and checkpoint"
+                )
+        if self.checkpoints and self._binding.spec.key is None:
             raise ProgramError(
-                f"{spec.name}: a checkpoint cannot tell whether the program is the same when it goes on, for it "
-                "refers to something whose value cannot be told; declare it as ew.parameter"
+                f"{name}: a checkpoint cannot tell whether the program is the same when it goes on, for it refers to "
+                "something whose value cannot be told; declare it as ew.parameter"
             )
+
+    def _digest(self, parameters: dict[str, Any], given: dict[str, Any], constants: Constants) -> str:
+        """A digest of what the state of a run depends on; of arcs and attributes of a large graph, of some of them."""
+        spec, graph = self._binding.spec, self._binding.graph
         some = np.linspace(0, max(0, graph.num_arcs - 1), min(graph.num_arcs, _LOOKED_AT)).astype(np.int64)
         arcs = [graph.targets[some], *([] if graph.weights is None else [graph.weights[some]])]
         rows = np.linspace(0, graph.num_vertices, min(graph.num_vertices + 1, _LOOKED_AT)).astype(np.int64)
-        values = [part for name in sorted(given) for part in (name, np.asarray(given[name]))]
+        values: list[Any] = []
+        for name in sorted(given):
+            kind = "initial" if name in spec.vertex_fields else "edge"
+            of_graph = isinstance(given[name], ArcAttribute)
+            values += name, constants.arrays[kind, name][some] if of_graph else constants.arrays[kind, name]
+        code = spec.key or f"{spec.program.__module__}.{spec.program.__qualname__}"
         counts = graph.num_vertices, graph.num_arcs, str(self._message)
-        return digest_of(spec.key, sorted(parameters.items()), *counts, graph.offsets[rows], *arcs, *values)
+        return digest_of(code, sorted(parameters.items()), *counts, graph.offsets[rows], *arcs, *values)

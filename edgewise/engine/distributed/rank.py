@@ -40,6 +40,7 @@ from edgewise.engine.lowering.accessors import own_array_order
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.constants import Constants
 from edgewise.engine.lowering.message_buffer import slot_dtypes
+from edgewise.errors import ParameterError
 from edgewise.execution import Execution
 from edgewise.kernels.costs import PROGRAM_ITEM
 from edgewise.kernels.cpu.pointers import addresses
@@ -180,7 +181,7 @@ class Rank:
             what: a digest of all that the state depends on.
         """
         spec = self._spec
-        self._begin(what)
+        self._begin(what, limit)
         while True:
             at_limit = limit is not None and self._superstep >= limit
             is_known = self._total != _UNKNOWN
@@ -211,7 +212,7 @@ class Rank:
         """The active vertices of this rank."""
         return int(self._shared[COUNT])
 
-    def _begin(self, what: str) -> None:
+    def _begin(self, what: str, limit: int | None) -> None:
         """Set fields, and ask vertices whether they are active; or go on where an interrupted run was."""
         reads, own = self._reads, self._own
         elsewhere = bool(reads.across or reads.anywhere)
@@ -220,6 +221,11 @@ class Rank:
         anywhere = [self._fields["vertex", name] for name in sorted(reads.anywhere)]
         found = self._checkpoints.begin(what) if self._checkpoints else None
         if self._checkpoints and found:
+            if limit is not None and found.superstep > limit:
+                raise ParameterError(
+                    f"{self._spec.name}: the checkpoint in {self._checkpoints.folder} is of superstep "
+                    f"{found.superstep:,}, and max_supersteps is {limit:,}; allow more, or name another folder"
+                )
             self._superstep = found.superstep
             self._checkpoints.restore(found, self._n, self._state, self._take_state)
             self._run.explain(f"went on after superstep {found.superstep:,} from {self._checkpoints.folder}")
