@@ -76,7 +76,6 @@ def run(
         from edgewise.cli.graphs import read_graph
         from edgewise.cli.report import RunReport
         from edgewise.cli.tasks import counting, find_task, left_by_ids, parse_parameters
-        from edgewise.distributed import DistributedResult
         from edgewise.io.columns import check_writable
         from edgewise.schedule import Schedule
 
@@ -100,8 +99,9 @@ def run(
                     return
                 show(json.dumps({"algorithm": task.name, "explain": lines}) if as_json else "\n".join(lines))
                 return
-            result = task.function(graph, **values, **options, progress=speaks)
-        result = result.gather() if isinstance(result, DistributedResult) else result
+            result: Any = task.function(graph, **values, **options, progress=speaks)
+        if distributed and task.is_program:  # algorithms give the whole result on each rank
+            result = result.gather()
         if not speaks:
             return
         if verify:
@@ -117,11 +117,10 @@ def _of_ranks(task: "Task", checkpoint: str | None, every: int) -> tuple[bool, d
     """Whether this rank prints and writes the answer, and the options of a run on all ranks."""
     from edgewise.engine.distributed.group import connect
     from edgewise.errors import ProgramError
-    from edgewise.program_result import ProgramResult
 
     options: dict[str, Any] = {"distributed": True}
     if checkpoint is not None:
-        if task.result is not ProgramResult:
+        if not task.is_program:
             raise ProgramError(f"{task.name}: --checkpoint is for programs; leave it out")
         options |= {"checkpoint": checkpoint, "every": every}
     return connect().rank == 0, options

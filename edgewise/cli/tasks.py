@@ -77,6 +77,11 @@ class Task:
     booleans: tuple[str, ...]
     elsewhere: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_program(self) -> bool:
+        """Whether it is a program of the user's."""
+        return self.result is ProgramResult
+
     def arguments(self, graph: Graph, given: Given) -> dict[str, Any]:
         """The parameters as values: vertices as ids of the graph, the rest as Python literals or strings."""
         return {name: self._argument(graph, name, text) for name, text in given.items()}

@@ -11,6 +11,7 @@ import numpy as np
 
 from edgewise.distributed import PreparedRank, ranks_for, schedule_of_rank
 from edgewise.engine.contract import Outcome
+from edgewise.engine.distributed.exchange import columns_of
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.partition import by_arcs
 from edgewise.engine.lowering.binding import parameter_values
@@ -130,16 +131,19 @@ def share_of(number: int, group: Group) -> slice:
     return slice(number * rank // size, number * (rank + 1) // size)
 
 
+def in_shares(values: np.ndarray, group: Group) -> list[np.ndarray]:
+    """Values in a share for each rank."""
+    size = group.size
+    return [values[len(values) * i // size : len(values) * (i + 1) // size] for i in range(size)]
+
+
 def least_of_ranks(values: np.ndarray, group: Group) -> np.ndarray:
     """The least of what ranks have at each place, on all ranks.
 
     Args:
         values: of one shape (k,) and one dtype on all ranks.
     """
-    parts = [
-        values[len(values) * i // group.size : len(values) * (i + 1) // group.size] for i in range(group.size)
-    ]
-    received, _ = group.exchange([part.view(np.uint8) for part in parts])
+    received, _ = group.exchange([part.view(np.uint8) for part in in_shares(values, group)])
     return gathered(np.minimum.reduce([part.view(values.dtype) for part in received]), group)
 
 
@@ -174,9 +178,7 @@ def join_edges(
         step *= 2
     # The first rank sends a share to each, which sends it to all: so no rank sends much more than there is.
     told = _as_bytes(own) if rank == 0 else _NOTHING
-    shares, _ = group.exchange(
-        [told[len(told) * i // size : len(told) * (i + 1) // size] for i in range(size)]
-    )
+    shares, _ = group.exchange(in_shares(told, group))
     return _as_columns(gathered(shares[0], group), dtypes)
 
 
@@ -190,9 +192,4 @@ def _as_bytes(columns: tuple[np.ndarray, ...]) -> np.ndarray:
 
 
 def _as_columns(given: np.ndarray, dtypes: list[np.dtype]) -> tuple[np.ndarray, ...]:
-    length, begin, columns = len(given) // sum(dtype.itemsize for dtype in dtypes), 0, list[np.ndarray]()
-    for dtype in dtypes:
-        end = begin + length * dtype.itemsize
-        columns.append(given[begin:end].copy().view(dtype))
-        begin = end
-    return tuple(columns)
+    return tuple(columns_of(given, len(given) // sum(dtype.itemsize for dtype in dtypes), dtypes))

@@ -105,12 +105,15 @@ def placed(
         raise DistributedError(
             "ranks do not make the same calls in the same order: what one told means nothing here"
         )
-    values = list[np.ndarray]()
-    for dtype in dtypes:
-        end = begin + dtype.itemsize * count
-        values.append(part[begin:end].copy().view(dtype))
-        begin = end
-    return places, values
+    return places, columns_of(part[begin:], count, dtypes)
+
+
+def columns_of(data: np.ndarray, count: int, dtypes: Sequence[np.dtype]) -> list[np.ndarray]:
+    """Arrays of `count` values each that follow each other in bytes."""
+    ends = np.cumsum([0, *(dtype.itemsize * count for dtype in dtypes)]).tolist()
+    return [
+        data[begin:end].copy().view(dtype) for (begin, end), dtype in zip(pairwise(ends), dtypes, strict=True)
+    ]
 
 
 def joined(parts: Sequence[np.ndarray]) -> np.ndarray:

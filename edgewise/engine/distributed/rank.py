@@ -24,6 +24,7 @@ from edgewise.engine.cpu.workspace import make_work
 from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.exchange import (
     Shared,
+    columns_of,
     joined,
     packed,
     packed_flags,
@@ -398,11 +399,10 @@ class Rank:
 
     def _take_folded(self, rank: int, told: np.ndarray) -> None:
         """Take what the aggregates of a rank's parts are."""
-        places, begin = _places(self._parts[rank]), 0
-        for each in self._results:
-            end = begin + each.itemsize * (places.stop - places.start)
-            each[places] = told[begin:end].copy().view(each.dtype)
-            begin = end
+        places, results = _places(self._parts[rank]), self._results
+        found = columns_of(told, places.stop - places.start, [each.dtype for each in results])
+        for each, values in zip(results, found, strict=True):
+            each[places] = values
 
     def _join_folded(self) -> None:
         """Make aggregates of the results of all parts: first of each block, then of all blocks in their order."""
