@@ -79,6 +79,7 @@ def test_each_edge_knows_its_source():
     found = own_ends(offsets_of(degrees), degrees.sum() + 1)
     assert found.dtype == np.uint32
     np.testing.assert_array_equal(found, np.repeat(np.arange(301), [*degrees, 1]))
+    assert own_ends(offsets_of(degrees[:0]), 2).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("bound", [0, 1, 4, 100])

@@ -104,9 +104,11 @@ class EdgeBasedStrategy(Strategy):
         self._chunking = choice.chunking
 
     def prepare(self, rows: GraphRows, pushes: bool, pulls: bool) -> Plan:
-        m = rows.num_arcs
+        n, m = rows.num_vertices, rows.num_arcs
         ends = [
-            rows.kept(inward, *finding_ends(m)) for inward, used in ((False, pushes), (True, pulls)) if used
+            rows.kept(inward, *finding_ends(n, m))
+            for inward, used in ((False, pushes), (True, pulls))
+            if used
         ]
         return Plan(Edges(ends[0], ends[-1], Own(m if pushes else 0)), rows.offsets)
 

@@ -17,26 +17,31 @@ from edgewise.layout.units import Units, array_module, first_places, make_units
 #: Memory that arranging takes on a GPU for each arc beside what it makes: the arcs' order, their targets in that order,
 #: and what sorting works in.
 ARC_BYTES = 32
-#: Finding the ends of arcs takes at most this many bytes for each arc, of which a sixth is kept.
-_ENDS_BYTES = 24
+#: Finding the ends of arcs takes at most this many bytes for each arc, of which half is kept, and for each vertex.
+_ENDS_BYTES, _ENDS_VERTEX_BYTES = 8, 48
 
 
-def finding_ends(num_arcs: int) -> tuple[Any, ...]:
+def finding_ends(num_vertices: int, num_arcs: int) -> tuple[Any, ...]:
     """What `edgewise.graph.resident.Resident.of_offsets` takes to make `own_ends` of a graph."""
-    return "the sources of edges", _ENDS_BYTES * num_arcs, own_ends, num_arcs
+    needed = _ENDS_BYTES * num_arcs + _ENDS_VERTEX_BYTES * (num_vertices + 1)
+    return "the sources of edges", needed, own_ends, num_arcs
 
 
 def own_ends(offsets: Any, num_arcs: int) -> Any:
     """The vertex whose row each arc is in, uint32, shape (num_arcs,); where rows lie, on the host or the GPU.
+
+    The first arc of each row holds how far its vertex is from that of the row before; a prefix sum does the rest.
 
     Args:
         offsets: of the rows, shape (n + 1,).
         num_arcs: how many arcs; those after all of the rows' have vertex n.
     """
     xp = array_module(offsets)
-    arcs = xp.arange(num_arcs, dtype=offsets.dtype)
-    found = xp.searchsorted(offsets, arcs, side="right")
-    return xp.subtract(found, 1, dtype=np.uint32, casting="unsafe")
+    bounds = xp.append(offsets, offsets.dtype.type(num_arcs))
+    rows = xp.flatnonzero(bounds[1:] != bounds[:-1])
+    steps = xp.zeros(num_arcs, np.uint32)
+    steps[bounds[rows]] = xp.diff(rows, prepend=0)
+    return xp.cumsum(steps, dtype=np.uint32, out=steps)
 
 
 @team_kernel

@@ -189,7 +189,7 @@ def _made_on_gpu(graph: Graph, layout: Layout, buffered: bool, by_edges: bool) -
         graph.gpu.targets, graph.num_vertices, dtype, slots=buffered, arcs=not by_edges, **_how(layout)
     )
     if by_edges:
-        return *made, graph.gpu.of_offsets(False, *finding_ends(graph.num_arcs))
+        return *made, graph.gpu.of_offsets(False, *finding_ends(graph.num_vertices, graph.num_arcs))
     return *made, own_ends(offsets, graph.num_arcs + 1)[made[-1]]
 
 
@@ -201,7 +201,12 @@ def _made_on_host(
     check_free("laying in-edges out", _host_bytes(graph))
     units, slots, arcs = arrange(graph.targets, n, dtype, slots=buffered, arcs=not by_edges, **_how(layout))
     if by_edges and graph.placement is None:
-        return _on_gpu(units), slots, arcs, graph.gpu.of_offsets(False, *finding_ends(graph.num_arcs))
+        return (
+            _on_gpu(units),
+            slots,
+            arcs,
+            graph.gpu.of_offsets(False, *finding_ends(graph.num_vertices, graph.num_arcs)),
+        )
     if by_edges:
         return _on_gpu(units), slots, arcs, graph.sources.view(np.uint32)
     ends = np.full(graph.num_arcs + 1, n, np.uint32)
