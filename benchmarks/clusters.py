@@ -86,8 +86,8 @@ def rows_of(name: str, graph: ew.Graph, repeat: int) -> Iterator[dict[str, Any]]
             for source in sources:
                 results = []
                 for key, how in (("clusters_ms", by_clusters), ("otherwise_ms", otherwise)):
-                    milliseconds, result = timed(functools.partial(call, graph, source, **how), repeat)
-                    spent[key].append(milliseconds)
+                    times, result = timed(functools.partial(call, graph, source, **how), repeat)
+                    spent[key].append(times["ms"])
                     results.append(result)
                 same = all(np.array_equal(*(values_of(each, name) for each in results)) for name in values)
                 right = right and same and (source != sources[0] or is_right(graph, source, results[0]))

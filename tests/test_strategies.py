@@ -8,6 +8,7 @@ from replicated import replicated
 
 import edgewise as ew
 from edgewise import schedule
+from edgewise.engine.cuda.layout import has_hub
 from edgewise.layout.slots import own_ends
 
 split = pytest.importorskip(
@@ -80,6 +81,15 @@ def test_each_edge_knows_its_source():
     assert found.dtype == np.uint32
     np.testing.assert_array_equal(found, np.repeat(np.arange(301), [*degrees, 1]))
     assert own_ends(offsets_of(degrees[:0]), 2).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("bound", [40_000, 50_000])
+def test_a_hub_is_found_in_a_sample_and_counted_over_all_arcs(bound):
+    targets = np.random.default_rng(5).integers(0, 10**6, 10**6, dtype=np.int32)
+    assert not has_hub(targets, 48)
+    targets[::22] = 77
+    assert has_hub(targets, bound) == (np.count_nonzero(targets == 77) > bound)
+    assert not has_hub(targets[:0], 48)
 
 
 @pytest.mark.parametrize("bound", [0, 1, 4, 100])

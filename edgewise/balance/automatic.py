@@ -90,7 +90,7 @@ class AutomaticStrategy(Strategy):
                 f"gathering {'in equal shares' if shares else 'by degree'}, if at all: the largest in-degree is "
                 f"{largest:,}, a warp's share {share:,}"
             )
-        word = cuda_memory.copy_of(np.array([shares], np.int64))
+        word = cuda_memory.cupy().full(1, shares, np.int64)
         arrays = Arrays(word, scan_arrays(rows.num_vertices, pushes))
         return Plan(arrays, rows.offsets, num_shared_parts(pulls), tuple(notes))
 

@@ -15,10 +15,12 @@ from edgewise.layout.layers import Order
 from edgewise.layout.layers_cuda import move_rows_on_gpu
 from edgewise.layout.slots import ARC_BYTES, arrange, finding_ends, own_ends
 from edgewise.layout.slots_cuda import LayoutArrays, layout_arrays
-from edgewise.layout.units import Units, make_units
+from edgewise.layout.units import Units, array_module, make_units
 from edgewise.memory import check_free, free_memory
 from edgewise.schedule import Layout
 
+#: Arcs of a sample, and how many of them have the same target, but for one, where it may be a hub's.
+_SAMPLE, _FREQUENT = 1 << 16, 4
 #: The bytes of `LaidOut.rows` for each vertex, of which one more counts for the last word of `begin` and for `numbers`.
 _VERTEX_BYTES = 20
 
@@ -107,14 +109,25 @@ def _in_degrees(graph: Graph) -> Any:
     return graph.gpu.in_degree.view(np.uint32)
 
 
-def largest_in_degree(graph: Graph) -> int:
-    """The largest in-degree of a graph that lies on the GPU as a whole, or that has in-edges."""
-    if not graph.num_vertices:
-        return 0
+def has_short_rows(graph: Graph, bound: int) -> bool:
+    """Whether no vertex has more in-edges than that; of a graph that lies on the GPU as a whole, or has in-edges."""
+    if graph.num_arcs > bound * graph.num_vertices:
+        return False
+    if not graph.num_arcs:
+        return True
     if not graph.built_on_gpu:
-        return int(graph.in_degree.max())
-    with room("in-degrees", 16 * graph.num_vertices):
-        return int(_in_degrees(graph).max())
+        return int(graph.in_degree.max()) <= bound
+    with room("in-degrees", 16 * (graph.num_vertices + _SAMPLE) + graph.num_arcs):
+        return not has_hub(graph.gpu.targets, bound) and int(_in_degrees(graph).max()) <= bound
+
+
+def has_hub(targets: Any, bound: int) -> bool:
+    """Whether a vertex that is frequent in a sample of arcs has more in-edges than that; counting all takes longer."""
+    found = array_module(targets).sort(targets[:: max(1, len(targets) // _SAMPLE)])
+    if len(found) <= _FREQUENT:
+        return False
+    hub = found[(found[_FREQUENT:] == found[:-_FREQUENT]).argmax()]
+    return int((targets == hub).sum()) > bound
 
 
 def has_room(graph: Graph, layout: Layout, limit: int | None) -> bool:

@@ -14,8 +14,8 @@ from edgewise.engine.cuda.arguments import Arcs
 from edgewise.engine.cuda.layout import (
     LaidOut,
     has_room,
+    has_short_rows,
     host_has_room,
-    largest_in_degree,
     lay_out,
     num_places,
     places_bytes,
@@ -142,8 +142,7 @@ class GpuProgram(AbstractEngine):
     def _has_short_rows(self) -> bool:
         """Whether no vertex has so many in-edges that a layout would give these to more than a thread."""
         graph = self._binding.graph
-        largest = graph.gpu.kept(largest_in_degree) if graph.built_on_gpu else largest_in_degree(graph)
-        return largest <= HEAVY
+        return graph.gpu.kept(has_short_rows, HEAVY) if graph.built_on_gpu else has_short_rows(graph, HEAVY)
 
     def _pays_to_cluster(self) -> bool:
         """Whether clusters may pay that nobody asked for, and are not there yet; it counts as a run."""
