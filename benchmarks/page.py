@@ -9,7 +9,7 @@ from benchmarks.table import OURS, PLAIN, fill, markdown
 
 RESULTS = ROOT / "benchmarks" / "results"
 #: The rows of the tables on a CPU, and on a GPU.
-CPU, GPU = RESULTS / "2026-11-22-2-cores.csv", RESULTS / "2026-11-26-H100.csv"
+CPU, GPU = RESULTS / "2026-11-27-2-cores.csv", RESULTS / "2026-11-26-H100.csv"
 CPU_ALGORITHMS = {
     "bfs": "BFS",
     "sssp": "SSSP",
