@@ -127,14 +127,16 @@ def own_part(graph: Graph, group: Group) -> Graph:
 
 def share_of(number: int, group: Group) -> slice:
     """This rank's share of so many things in a row."""
-    rank, size = group.rank, group.size
-    return slice(number * rank // size, number * (rank + 1) // size)
+    return _share(number, group.rank, group)
 
 
 def in_shares(values: np.ndarray, group: Group) -> list[np.ndarray]:
     """Values in a share for each rank."""
-    size = group.size
-    return [values[len(values) * i // size : len(values) * (i + 1) // size] for i in range(size)]
+    return [values[_share(len(values), rank, group)] for rank in range(group.size)]
+
+
+def _share(number: int, rank: int, group: Group) -> slice:
+    return slice(number * rank // group.size, number * (rank + 1) // group.size)
 
 
 def least_of_ranks(values: np.ndarray, group: Group) -> np.ndarray:

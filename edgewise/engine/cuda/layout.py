@@ -19,7 +19,7 @@ from edgewise.layout.units import Units, array_module, make_units
 from edgewise.memory import check_free, free_memory
 from edgewise.schedule import Layout
 
-#: Arcs of a sample, and how many of them have the same target, but for one, where it may be a hub's.
+#: The arcs of a sample; a target that more of them have than the second number may be a hub.
 _SAMPLE, _FREQUENT = 1 << 16, 4
 #: The bytes of `LaidOut.rows` for each vertex, of which one more counts for the last word of `begin` and for `numbers`.
 _VERTEX_BYTES = 20
