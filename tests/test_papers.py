@@ -25,7 +25,7 @@ from benchmarks.papers.load_balancing_tables import (
 )
 
 ROOT = Path(__file__).parent.parent
-MEASURED = ROOT / "benchmarks" / "results" / "papers" / "load_balancing-2026-11-22-H100.csv"
+MEASURED = ROOT / "benchmarks" / "results" / "papers" / "load_balancing-2026-11-27-H100.csv"
 DOCUMENT = ROOT / "docs" / "papers" / "load_balancing.md"
 #: Kernel, overhead and layout in milliseconds, and bytes of what a strategy makes.
 COSTS = {
