@@ -135,7 +135,10 @@ def test_claims(rows: Path) -> None:
     assert cells(others, "vertices split, all but random graphs")[1] == "2.50%: **yes**"
     assert cells(others, "threshold of rmat20 / its largest degree")[1] == "0.10"
     assert "mean 2.00: **yes**" in others
-    assert cells(others, "speed-up by work chunking, by vertex, all graphs, kernel")[1] == "1.60, mean 1.60: **no**"
+    assert (
+        cells(others, "speed-up by work chunking, by vertex, all graphs, kernel")[1]
+        == "1.60, mean 1.60: **no**"
+    )
     assert cells(strategies_table(Found(rows)), "EP")[0].startswith("the shortest kernel in 2 of 2 runs")
 
 
