@@ -37,6 +37,7 @@ from edgewise.engine.distributed.kernel import Phase
 from edgewise.engine.distributed.outcome import PartOutcome, arcs_of
 from edgewise.engine.distributed.partition import Part, Ranges, blocks_of
 from edgewise.engine.distributed.reads import Reads
+from edgewise.engine.distributed.waiting import Waiting
 from edgewise.engine.lowering.accessors import own_array_order
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.constants import Constants
@@ -120,6 +121,7 @@ class Rank:
         self._table = np.concatenate((addresses(own), rows_of(self._arcs), rows_of(self._work)))
         self._supplied, self._superstep, self._total = constants.supplied, 0, _UNKNOWN
         self._constants = constants  # its arrays are at addresses in the table
+        self._waiting = Waiting(self._spec, self._group, self._own, self._arcs.offsets, self._work.active)
 
     def _arrays(
         self, binding: Binding, parameters: dict[str, Any], given: dict[str, Any], constants: Constants
@@ -190,7 +192,8 @@ class Rank:
             total = self._push() if pushed else self._total if is_known else self._group.total(self._count)
             if total == 0:
                 self._superstep -= pushed
-                if not spec.has_resume or self._ask(Phase.RESUME) == 0:
+                self._total = self._ask(Phase.RESUME) if spec.has_resume else self._release()
+                if self._total == 0:
                     return self._outcome(Ending.FINISHED)
                 continue
             if at_limit:
@@ -235,7 +238,8 @@ class Rank:
         to_others = [nobody if rank == self._group.rank else None for rank in range(self._group.size)]
         self._anywhere = Shared(anywhere, own, to_others)
         if not found:
-            self._ask(Phase.START)
+            if self._waiting.begin(self._ask(Phase.START)):
+                self._total = self._release()
             return
         own_active = np.flatnonzero(self._work.active[own] == self._superstep + 1) + own.start
         offsets = self._arcs.offsets
@@ -249,7 +253,11 @@ class Rank:
         found = [fields["vertex", name][of] for name in spec.vertex_fields]
         found += [fields["edge", name][arcs] for name in sorted(spec.edge_writes)]
         found += [fields["aggregate", name] for name in spec.aggregators]
-        return [*found, np.packbits(self._work.active[of] == self._superstep + 1)]
+        active = self._work.active[of]
+        return [
+            *found,
+            np.packbits((active == self._superstep + 1) | (self._waiting.flags[of] & (active == 0))),
+        ]
 
     def _take_state(self, of: slice, state: list[np.ndarray]) -> None:
         """Take what a checkpoint has of some vertices."""
@@ -273,6 +281,22 @@ class Rank:
         if self._total == _UNKNOWN:
             self._total = self._group.total(self._count)
         return self._total
+
+    def _release(self) -> int:
+        """Let vertices begin that wait; how many do, on all ranks."""
+        total, begun = self._waiting.release(self._superstep + 1, self._best)
+        offsets = self._arcs.offsets
+        edges = offsets[begun + 1].astype(np.int64) - offsets[begun].astype(np.int64)
+        self._shared[[COUNT, EDGES, LISTED]] = len(begun), int(edges.sum()), -1
+        return total
+
+    def _best(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of the active vertices of each thread, the one with the best first message, and that."""
+        threads = self._run.num_threads
+        vertices, values = np.full(threads, NO_VERTEX), np.full(threads, self._identity, self._message)
+        self._call(Phase.BEST, vertices, values, work=PROGRAM_ITEM * (self._own.stop - self._own.start))
+        found = vertices != NO_VERTEX
+        return vertices[found], values[found]
 
     def _push(self) -> int:
         """Begin a superstep: send messages. The active vertices of all ranks; if there are none, nothing was done."""
