@@ -135,7 +135,7 @@ class RunReport:
     def _top(self, count: int) -> Table:
         """The top rows; nothing is made for none."""
         rows = self.result.top_rows(count) if count else {}
-        return Table.of(rows, self.result.missing_of(rows[ID_COLUMN]) if count else {})
+        return Table.of(rows, self.result.missing_of(rows[ID_COLUMN]) if ID_COLUMN in rows else {})
 
     def _summary(self) -> Facts:
         """The result's summary, in Python's numbers."""
