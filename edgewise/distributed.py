@@ -2,8 +2,9 @@
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,26 +12,32 @@ import numpy as np
 from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.delivery import Delivery
 from edgewise.engine.distributed.checkpoint import Checkpoints
-from edgewise.engine.distributed.group import Group, connect
+from edgewise.engine.distributed.exchange import columns_of
+from edgewise.engine.distributed.group import Group, connect, telling_errors
 from edgewise.engine.distributed.outcome import PartOutcome
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.program import DistributedProgram
+from edgewise.engine.distributed.writing import write_by_ranks
 from edgewise.engine.lowering.compiled import compiled_for
-from edgewise.errors import DistributedError, ScheduleError
+from edgewise.errors import DistributedError, ParameterError, ProgramError, ScheduleError
 from edgewise.execution import Chosen, Execution, as_schedule, choose
 from edgewise.graph import Graph, check_graph
+from edgewise.graph.likeness import digest_in_file, digest_in_memory
 from edgewise.kernels.cache import program_function
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.program.declare import Program
-from edgewise.program_result import ProgramResult
+from edgewise.program_result import ProgramPart, ProgramResult
+from edgewise.result import check_count
 from edgewise.run import Prepared, instance_of, prepared_for
 from edgewise.schedule import Schedule
 from edgewise.text import shown
 
 #: The supersteps between two checkpoints, if nothing is said.
 EVERY = 10
+#: Rows and arcs of a graph in memory by which it is compared with those of other ranks.
+_LOOKED_AT = 1024
 #: What a result has beside what each result has: no vertex field may have such a name.
-_OWN_NAMES = {"group_rank", "group_size", "vertices", "sent_bytes", "gather"}
+_OWN_NAMES = {"group_rank", "group_size", "vertices", "sent_bytes", "gather", "write", "leading"}
 
 
 class DistributedResult:
@@ -96,21 +103,114 @@ class DistributedResult:
         Raises:
             DistributedError: another rank has ended, or does not answer in time.
         """
-        return ProgramResult(self._prepared, self._values, self._run, self._outcome.gather())
+        with telling_errors():
+            return ProgramResult(self._prepared, self._values, self._run, self._outcome.gather())
+
+    def write(
+        self, path: Any, *, quote_formulas: bool = False, progress: Callable[[int], None] | None = None
+    ) -> None:
+        """Write the values of all vertices to a file, the one that ``edgewise run --output`` writes in one process:
+        whole or not at all. Each rank writes the rows of its vertices. All ranks have to call it.
+
+        Args:
+            path: ends in .csv, .tsv, .json (an array of records) or .jsonl (a record on each line), in a folder that
+                all ranks share.
+            quote_formulas: put an apostrophe before names that a program for spreadsheets would take for formulas.
+            progress: a function of the number of rows that this rank has written.
+
+        Warns:
+            GraphWarning: on one rank, of names that a program for spreadsheets would take for formulas.
+
+        Raises:
+            OutputError: on all ranks, if one of them cannot write, or not in this format.
+            GraphError: a `VERTEX` field has a value that is no vertex.
+            DistributedError: ranks name other files; another rank has ended, or does not answer in time.
+        """
+        if not isinstance(path, str | os.PathLike):
+            raise ParameterError(f"write: path is {shown(path)}; expected the name of a file")
+        with telling_errors():
+            part = self._part()
+            report = progress or (lambda done: None)
+            write_by_ranks(
+                Path(path),
+                part.table(),
+                part.missing(),
+                self._outcome.group,
+                report,
+                quote_formulas=quote_formulas,
+            )
+
+    def leading(self, count: int) -> ProgramPart:
+        """The result of the vertices that the `top_rows` of the whole result have, at most `count`, on each rank. All
+        ranks have to call it.
+
+        Raises:
+            ParameterError: the count is not an integer of at least 0.
+            DistributedError: another rank has ended, or does not answer in time.
+        """
+        with telling_errors():
+            part, group, first = self._part(), self._outcome.group, self.vertices.start
+            places = part.leading(count) if check_count(count) else np.empty(0, np.int64)
+            own = [places + first, *(values[places] for values in part.fields.values())]
+            dtypes, size = [each.dtype for each in own], sum(each.itemsize for each in own)
+            told = np.concatenate([np.ascontiguousarray(each).view(np.uint8) for each in own])
+            parts = [columns_of(each, len(each) // size, dtypes) for each in group.everywhere(told)[0]]
+            indices, *columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
+            return self._of_some(dict(zip(part.fields, columns, strict=True)), indices)
+
+    def _part(self) -> ProgramPart:
+        """What this rank has, as a result."""
+        own = self.vertices
+        return self._of_some(self.fields, np.arange(own.start, own.stop))
+
+    def _of_some(self, fields: dict[str, np.ndarray], indices: np.ndarray) -> ProgramPart:
+        """The result of some vertices."""
+        run = self._outcome
+        some = Outcome(fields, {}, run.aggregates, run.supersteps, run.ended, run.notes)
+        return ProgramPart(self._prepared, self._values, self._run, some, indices)
 
 
-class PreparedRank(Prepared):
-    """A program validated, compiled and laid out for one rank of several.
+class PreparedAlone(Prepared):
+    """A program validated, compiled and laid out for the only rank, which runs it as if there were no ranks.
 
     Args:
         program, graph, device, schedule, in_edges: as for `edgewise.run.Prepared`.
+
+    Attributes:
+        checkpoints: where the state of the next run is kept, or None.
     """
 
     def __init__(
-        self, program: type[Program], graph: Graph, device: str, schedule: Schedule, in_edges: bool = False
+        self,
+        program: type[Program],
+        graph: Graph,
+        device: str = "auto",
+        schedule: Schedule | None = None,
+        in_edges: bool = False,
     ) -> None:
         super().__init__(program, graph, device, schedule, in_edges)
         self.checkpoints: Checkpoints | None = None
+        taken = sorted(_OWN_NAMES & set(self.spec.vertex_fields))
+        if taken:
+            raise DistributedError(
+                f"{self.spec.name} has a vertex field {taken[0]!r}; this name is taken, for each result of a "
+                f"distributed run has a {taken[0]!r} of its own; choose another"
+            )
+
+    def run(self, values: dict[str, Any], *, check: bool, **how: Any) -> Any:
+        """Run the program with values in a dict; see `edgewise.run.Prepared.run`. All ranks call it."""
+        with telling_errors():
+            _refuse_check(self.spec.name, check)
+            return super().run(values, check=check, **how)
+
+    def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> Any:
+        ranges = Ranges(0, [0, self.graph.num_vertices])
+        whole = PartOutcome(**vars(outcome), group=connect(), ranges=ranges, arcs=None, pulls=False)
+        return DistributedResult(self, values, run, whole)
+
+
+class PreparedRank(PreparedAlone):
+    """A program validated, compiled and laid out for one rank of several."""
 
     def _choose(self, limit: int | None) -> Chosen:
         return choose(self.spec.name, self.graph, "cpu", self._schedule, work=0, rounds=1, programmed=True)
@@ -129,15 +229,6 @@ class PreparedRank(Prepared):
         return DistributedResult(self, values, run, outcome) if isinstance(outcome, PartOutcome) else None
 
 
-class PreparedAlone(Prepared):
-    """A program validated, compiled and laid out for the only rank, which runs it as if there were no ranks."""
-
-    def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> Any:
-        ranges = Ranges(0, [0, self.graph.num_vertices])
-        whole = PartOutcome(**vars(outcome), group=connect(), ranges=ranges, arcs=None, pulls=False)
-        return DistributedResult(self, values, run, whole)
-
-
 def _threads_of_rank() -> int:
     """The threads of one rank, where the ranks of a machine share its processors."""
     text = os.environ.get("LOCAL_WORLD_SIZE", "1")
@@ -152,30 +243,55 @@ def run(
     device: str,
     schedule: Schedule | None,
     checkpoint: Any = None,
-    every: int = EVERY,
+    every: Any = None,
     **how: Any,
 ) -> DistributedResult:
     """Run a program on all ranks together; see `edgewise.run`."""
-    instance = instance_of(program)
-    name = type(instance).__name__
-    if how["check"]:
+    with telling_errors():
+        instance = instance_of(program)
+        name = type(instance).__name__
+        if every is not None and checkpoint is None:
+            raise ParameterError(
+                f"{name}: every is {shown(every)}, the supersteps between two checkpoints, and there is no checkpoint; "
+                'expected checkpoint="folder" beside it, or neither'
+            )
+        _refuse_check(name, how["check"])
+        check_graph(name, graph)
+        group = ranks_for(name, graph, device)
+        is_alone = group.size == 1 and checkpoint is None
+        make = PreparedAlone if is_alone else PreparedRank
+        prepared: Any = prepared_for(
+            type(instance), graph, "cpu", schedule_of_rank(name, schedule), make=make
+        )
+        if checkpoint is not None:
+            every = EVERY if every is None else every
+            prepared.checkpoints = Checkpoints(checkpoint, every, group, name)
+        try:
+            found: DistributedResult = prepared.run(dict(instance.values), **how)
+        finally:
+            prepared.checkpoints = None
+        return found
+
+
+def prepare(program: Any, graph: Graph, *, device: str, schedule: Schedule | None) -> "PreparedAlone":
+    """Prepare a program on all ranks together; see `edgewise.prepare`."""
+    with telling_errors():
+        if not (isinstance(program, type) and issubclass(program, Program)):
+            raise ProgramError(
+                f"prepare: got {shown(program)}, expected a subclass of edgewise.Program itself"
+            )
+        name = program.__name__
+        check_graph(name, graph)
+        make = PreparedAlone if ranks_for(name, graph, device).size == 1 else PreparedRank
+        return make(program, graph, "cpu", schedule_of_rank(name, schedule), in_edges=True)
+
+
+def _refuse_check(name: str, check: Any) -> None:
+    """Refuse what checks every index. Raises DistributedError."""
+    if check:
         raise DistributedError(
             f"{name}: check=True is for a run by one process; leave distributed out, or check a small graph before"
         )
-    check_graph(name, graph)
-    group = ranks_for(name, graph, device)
-    is_alone = group.size == 1 and checkpoint is None
-    make = PreparedAlone if is_alone else PreparedRank
-    prepared: Any = prepared_for(type(instance), graph, "cpu", schedule_of_rank(name, schedule), make=make)
-    taken = sorted(_OWN_NAMES & set(prepared.spec.vertex_fields))
-    if taken:
-        raise DistributedError(
-            f"{name} has a vertex field {taken[0]!r}; this name is taken, for each result of a distributed run has a "
-            f"{taken[0]!r} of its own; choose another"
-        )
-    prepared.checkpoints = None if checkpoint is None else Checkpoints(checkpoint, every, group, name)
-    found: DistributedResult = prepared.run(dict(instance.values), **how)
-    return found
 
 
 def ranks_for(name: str, graph: Graph, device: Any) -> Group:
@@ -204,25 +320,21 @@ def schedule_of_rank(name: str, schedule: Any) -> Schedule:
 
 
 def _check_same_graph(name: str, graph: Graph, group: Group) -> None:
-    """Refuse graphs that differ between ranks, as far as a look at them tells."""
-    n, m = graph.num_vertices, graph.num_arcs
-    rows = np.linspace(0, n, min(n + 1, 1024)).astype(np.int64)
-    arcs = np.linspace(0, max(0, m - 1), min(m, 1024)).astype(np.int64)
-    weighed = np.ones(len(arcs)) if graph.weights is None else graph.weights[arcs]
-    some = graph.offsets[rows], graph.targets[arcs], weighed.astype(np.float64).view(np.int64)
-    call = zlib.crc32(name.encode())
-    seen = np.concatenate([[call, n, m, graph.weighted], *some]).astype(np.int64)
-    for rank, told in enumerate(group.everywhere(seen.view(np.uint8))[0]):
-        other = told[: len(told) // 8 * 8].view(np.int64)
-        if len(other) < 4 or other[0] != call:
+    """Refuse graphs that differ between ranks: by the checksums of their files, else as far as a look at them tells."""
+    call, n, m = zlib.crc32(name.encode()), graph.num_vertices, graph.num_arcs
+    head = np.array([call, n, m], np.int64).tobytes()
+    content = digest_in_file(graph, in_edges=True) or digest_in_memory(graph, _LOOKED_AT)
+    for rank, told in enumerate(group.everywhere(np.frombuffer(head + content, np.uint8))[0]):
+        if len(told) != len(head + content) or told[:8].view(np.int64)[0] != call:
             raise DistributedError(
                 f"{name}: rank {rank} calls something else than rank {group.rank}; expected the same call on all ranks"
             )
-        if len(other) != len(seen) or (other != seen).any():
+        if told.tobytes() != head + content:
+            _, vertices, arcs = told[: len(head)].view(np.int64).tolist()
             what = (
-                f"of {other[1]:,} and {other[2]:,}"
-                if (other[1], other[2]) != (n, m)
-                else "of other arcs or weights"
+                f"of {vertices:,} and {arcs:,}"
+                if (vertices, arcs) != (n, m)
+                else "of other arcs, weights or ids"
             )
             raise DistributedError(
                 f"{name}: rank {group.rank} has a graph of {n:,} vertices and {m:,} arcs, and rank {rank} another one, "

@@ -15,7 +15,7 @@ from edgewise.graph.ids import with_none
 from edgewise.kernels.door import cuda_door
 from edgewise.program.declare import INFINITY, VERTEX, Program
 from edgewise.program.inspect import Specification
-from edgewise.result import ids_or_none, is_finite
+from edgewise.result import ID_COLUMN, check_count, first_rows, ids_or_none, is_finite
 from edgewise.text import shown
 from edgewise.vertex_result import VertexResult
 
@@ -229,14 +229,18 @@ class ProgramResult(VertexResult):
         """A `VERTEX` field in the user's ids."""
         indices, n = self.fields[name], self.graph.num_vertices
         if indices.max(initial=-1) >= n:
-            v = int(indices.argmax())
-            vertex = self.graph.vertices[[v]].tolist()[0]
+            place = int(indices.argmax())
+            vertex = self._vertices_at(np.array([place])).tolist()[0]
             raise GraphError(
-                f"{self._program.short_name}.{name} of vertex {shown(vertex)} is {indices[v]}, which is no vertex: "
+                f"{self._program.short_name}.{name} of vertex {shown(vertex)} is {indices[place]}, which is no vertex: "
                 f"indices go from 0 to {n - 1}, and -1 is none. Run the program with check=True, which says where that "
                 "is written"
             )
         return ids_or_none(self.graph, indices)
+
+    def _vertices_at(self, places: np.ndarray) -> np.ndarray:
+        """The user's ids of the vertices whose values are at some places of the vertex fields."""
+        return self.graph.ids_of(places)
 
     def summary(self) -> dict[str, Any]:
         """The last value of each aggregator, and why the run ``ended``."""
@@ -283,6 +287,46 @@ class ProgramResult(VertexResult):
             if _first_different(got, right, of_float64=1e-6) is not None:
                 raise VerificationError(f"{name} is {self.aggregates[name]}; the reference has {value}")
         return True
+
+
+class ProgramPart(ProgramResult):
+    """The values of some vertices in the final state of a program's run: what is written and shown of them.
+
+    Args:
+        prepared, given, run: as for `ProgramResult`.
+        outcome: with vertex fields of shape (k,), and no edge fields.
+        indices: the vertices, int64, shape (k,).
+    """
+
+    def __init__(
+        self,
+        prepared: "Prepared",
+        given: dict[str, Any],
+        run: Execution,
+        outcome: Outcome,
+        indices: np.ndarray,
+    ) -> None:
+        super().__init__(prepared, given, run, outcome)
+        self._indices = indices
+
+    def table(self) -> dict[str, np.ndarray]:
+        """The columns of these vertices, after their ids."""
+        return {ID_COLUMN: self.graph.ids_of(self._indices), **self.columns()}
+
+    def leading(self, count: int) -> np.ndarray:
+        """The places of the rows of `top_rows`, ascending; none without a vertex field, by which rows are chosen."""
+        if not self._main:
+            return np.empty(0, np.int64)
+        return np.sort(first_rows(self.columns()[self._main], check_count(count)))
+
+    def missing_of(self, ids: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Result.missing_of`; of these vertices."""
+        order = np.argsort(self._indices)
+        places = order[np.searchsorted(self._indices, self.graph.index_of(ids), sorter=order)]
+        return {name: mask[places] for name, mask in self.missing().items()}
+
+    def _vertices_at(self, places: np.ndarray) -> np.ndarray:
+        return self.graph.ids_of(self._indices[places])
 
 
 def _host_value(value: Any) -> Any:

@@ -100,6 +100,12 @@ class Result(ABC):
         """Where columns of `table` have no value, only one that stands for none: masks by the names of the columns."""
         return {}
 
+    def missing_of(self, ids: np.ndarray) -> dict[str, np.ndarray]:
+        """`missing` of the rows of some vertices, by their ids."""
+        missing = self.missing()
+        places = self.graph.index_of(ids) if missing else None
+        return {name: mask[places] for name, mask in missing.items()}
+
     @abstractmethod
     def verify(self, graph: Graph) -> bool:
         """Check the answer against the graph. True, or `VerificationError` that names what is wrong."""

@@ -41,7 +41,7 @@ class Commands(TyperGroup):
 
 
 class OneCommand(TyperCommand):
-    """A command, which refuses an option and its contrary together."""
+    """A command, which refuses an option and its contrary together, and to be run by several ranks each for itself."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the options of the command."""
@@ -52,6 +52,20 @@ class OneCommand(TyperCommand):
                     f"{' and '.join(contrary)} were given; expected one of them", ctx=ctx
                 )
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        ranks = os.environ.get("WORLD_SIZE", "")
+        by_torchrun = "TORCHELASTIC_RUN_ID" in os.environ and ranks.isdigit() and int(ranks) > 1
+        if by_torchrun and not ctx.params.get("distributed"):
+            advice = "start it without torchrun"
+            if "distributed" in ctx.params:
+                advice = f"add --distributed, and they run it together, or {advice}"
+            raise typer.BadParameter(
+                f"torchrun has started {ranks} ranks, each of which would do all of this for itself: {advice}",
+                ctx=ctx,
+            )
+        return super().invoke(ctx)
 
 
 @contextlib.contextmanager

@@ -135,11 +135,7 @@ class RunReport:
     def _top(self, count: int) -> Table:
         """The top rows; nothing is made for none."""
         rows = self.result.top_rows(count) if count else {}
-        missing = self.result.missing() if count else {}
-        if missing:  # masks of vertices
-            places = self.result.graph.index_of(rows[ID_COLUMN])
-            missing = {name: mask[places] for name, mask in missing.items()}
-        return Table.of(rows, missing)
+        return Table.of(rows, self.result.missing_of(rows[ID_COLUMN]) if ID_COLUMN in rows else {})
 
     def _summary(self) -> Facts:
         """The result's summary, in Python's numbers."""

@@ -10,6 +10,7 @@ import typer
 from edgewise.cli import completion
 from edgewise.cli.answers import placed, plain_errors, show
 from edgewise.cli.options import (
+    STANDARD,
     Algorithm,
     AsJson,
     GraphFile,
@@ -62,12 +63,19 @@ def run(
             metavar="FOLDER", help="With --distributed: where a program keeps its state, to go on from."
         ),
     ] = None,
-    every: Annotated[int, typer.Option(min=1, help="How many supersteps lie between two checkpoints.")] = 10,
+    every: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="With --checkpoint: how many supersteps lie between two checkpoints; by default 10."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run an algorithm, or a program of your own, on a graph."""
     if checkpoint is not None and not distributed:
         raise typer.BadParameter("--checkpoint is for runs with --distributed")
+    if every is not None and checkpoint is None:
+        raise typer.BadParameter("--every is for runs with --checkpoint FOLDER, which is not given")
     if explained and (verify or output is not None):
         raise typer.BadParameter("--explain runs nothing, so there is nothing to --verify, or for --output")
     if to is not None and output is None:
@@ -83,6 +91,10 @@ def run(
         given = parse_parameters(settings, source)
         task.check_names(given)
         speaks, of_ranks = _of_ranks(task, checkpoint, every) if distributed else (True, {})
+        if distributed:
+            from edgewise.engine.distributed.group import telling_errors
+
+            files.enter_context(telling_errors())
         place = files.enter_context(placed(output, to, "csv")) if output is not None and speaks else None
         if place is not None:
             check_writable(place, Path(graph_file), quote_formulas=quote_formulas)
@@ -101,7 +113,8 @@ def run(
                 return
             result: Any = task.function(graph, **values, **options, progress=speaks)
         if distributed and task.is_program:  # algorithms give the whole result on each rank
-            result = result.gather()
+            result, output_is_written = _of_all_ranks(result, output, quote_formulas, verify, top, speaks)
+            place = None if output_is_written else place
         if not speaks:
             return
         if verify:
@@ -113,7 +126,25 @@ def run(
         show(json.dumps(report.as_json(top)) if as_json else report.as_text(top), beside=output)
 
 
-def _of_ranks(task: "Task", checkpoint: str | None, every: int) -> tuple[bool, dict[str, Any]]:
+def _of_all_ranks(
+    result: Any, output: str | None, quote_formulas: bool, verify: bool, top: int, speaks: bool
+) -> tuple["Result", bool]:
+    """What is shown of a program's result on ranks: the whole only where it has to be had in one place. And whether the
+    output is written."""
+    from edgewise.io.columns import is_text
+    from edgewise.progress import progress_bar
+
+    if verify or (output is not None and (output == STANDARD or not is_text(Path(output)))):
+        return result.gather(), False
+    if output is not None:
+        own = result.vertices.stop - result.vertices.start
+        bar = progress_bar(f"writing {Path(output).name}: rows of this rank", own) if speaks else None
+        with bar or contextlib.nullcontext() as progress:
+            result.write(output, quote_formulas=quote_formulas, progress=progress)
+    return result.leading(top), output is not None
+
+
+def _of_ranks(task: "Task", checkpoint: str | None, every: int | None) -> tuple[bool, dict[str, Any]]:
     """Whether this rank prints and writes the answer, and the options of a run on all ranks."""
     from edgewise.engine.distributed.group import connect
     from edgewise.errors import ProgramError

@@ -19,6 +19,54 @@ FIRST_LOOK, PAUSES_PER_LOOK = 0.5, 20
 SAME_LOOKS = 3
 
 
+class Looks:
+    """What looks at a run's state have seen.
+
+    Args:
+        name: of the program.
+
+    Attributes:
+        are_over: whether a run that seems to change nothing any more was found; it is not looked at again.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name, self.are_over = name, False
+        self._seen: tuple[int, int] | None = None
+        self._same = 1
+
+    def take(self, digest: int, done: int, count: int, tell: bool = True) -> None:
+        """Take what a look has seen: a digest of all fields, the supersteps done, and how many vertices are active.
+
+        Args:
+            digest, done, count: see above.
+            tell: whether to warn if nothing seems to change any more.
+
+        Raises:
+            ProgramWarning: where warnings are errors.
+        """
+        if self._seen is not None and self._seen[0] == digest and self._seen[1] < done and count > 0:
+            self._same += 1
+        else:
+            self._same = 1
+        self._seen = digest, done
+        self.are_over = self._same == SAME_LOOKS
+        if self.are_over and tell:
+            warn(
+                f"{self._name}: its fields were the same at {SAME_LOOKS} looks, the last after {done:,} supersteps, "
+                f"and {count:,} vertices are active. It may have no end: return HALT where nothing changes, or set "
+                "max_supersteps",
+                ProgramWarning,
+            )
+
+
+def digest_of_state(arrays: Iterable[np.ndarray]) -> int:
+    """A number that differs, most likely, if a value of an array does."""
+    digest = 0
+    for values in arrays:
+        digest = zlib.crc32(values.data, digest)
+    return digest
+
+
 class Watch:
     """A progress function that warns once of a run that seems to change nothing any more. It passes progress on.
 
@@ -38,11 +86,9 @@ class Watch:
         active: Callable[[int], int],
         progress: Callable[[int], None] | None,
     ) -> None:
-        self._name, self._state, self._active, self._progress = name, state, active, progress
+        self._looks, self._state, self._active, self._progress = Looks(name), state, active, progress
         self._pause = FIRST_LOOK
         self._next = time.monotonic() + self._pause
-        self._seen: tuple[int, int] | None = None
-        self._same = 1
 
     def __call__(self, done: int) -> None:
         """Take the number of supersteps done.
@@ -52,26 +98,12 @@ class Watch:
         """
         if self._progress is not None:
             self._progress(done)
-        if time.monotonic() >= self._next and self._same < SAME_LOOKS:
+        if time.monotonic() >= self._next and not self._looks.are_over:
             self._look(done)
 
     def _look(self, done: int) -> None:
-        began, digest = time.monotonic(), 0
-        for values in self._state():
-            digest = zlib.crc32(values.data, digest)
-        count = self._active(done)
-        if self._seen is not None and self._seen[0] == digest and self._seen[1] < done and count > 0:
-            self._same += 1
-        else:
-            self._same = 1
-        self._seen = digest, done
+        began, digest, count = time.monotonic(), digest_of_state(self._state()), self._active(done)
         now = time.monotonic()
         self._pause = max(2 * self._pause, PAUSES_PER_LOOK * (now - began))
         self._next = now + self._pause
-        if self._same == SAME_LOOKS:
-            warn(
-                f"{self._name}: its fields were the same at {SAME_LOOKS} looks, the last after {done:,} supersteps, "
-                f"and {count:,} vertices are active. It may have no end: return HALT where nothing changes, or set "
-                "max_supersteps",
-                ProgramWarning,
-            )
+        self._looks.take(digest, done, count)

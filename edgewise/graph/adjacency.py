@@ -13,6 +13,7 @@ from edgewise.graph import csr
 from edgewise.graph.attributes import ArcAttribute, in_order
 from edgewise.graph.checks import check_flags
 from edgewise.graph.file_attributes import FileAttributes
+from edgewise.graph.file_part import FilePart
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.gpu_rows import GpuRows
 from edgewise.graph.ids import Ids, as_array
@@ -54,6 +55,8 @@ class Adjacency:
         self.arc_attributes: dict[tuple[str, np.dtype], np.ndarray] = {}
         #: Programs laid out for this graph, see `edgewise.run`.
         self.programs: OrderedDict[Any, Any] = OrderedDict()
+        #: Parts of rows in a file that were checked by themselves, see `part`.
+        self._parts: dict[tuple[bool, int, int], FilePart] = {}
         #: What lies on the GPU for this graph, and which parts if not all do: see `edgewise.graph.resident`.
         self.residents: dict[Any, Any] = {}
         self.placement: Placement | None = None
@@ -66,6 +69,7 @@ class Adjacency:
             "residents": {},
             "placement": None,
             "arc_attributes": {},
+            "_parts": {},
         }
 
     @property
@@ -87,6 +91,35 @@ class Adjacency:
     def weights(self) -> np.ndarray | None:
         """The weight of each arc, or None."""
         return self._rows.weights
+
+    @property
+    def offset_dtype(self) -> np.dtype:
+        """The dtype of `offsets`; nothing is copied or read for it."""
+        if isinstance(self._rows, FileRows):
+            return self._rows.offset_dtype
+        return np.dtype(self.stored.offsets.dtype)
+
+    def part(self, own: slice, *, inward: bool = False) -> FilePart | None:
+        """The rows of some vertices, or their in-edges, of which nothing else is read or checked. None for a graph that
+        is in no file, or whose file has no in-edges."""
+        inward = inward and self.directed
+        rows = self._rows.in_edges if inward and isinstance(self._rows, FileRows) else self._rows
+        if not isinstance(rows, FileRows):
+            return None
+        rows.file.check_unchanged()
+        key = inward, own.start, own.stop
+        if key not in self._parts:
+            self._parts[key] = FilePart(rows, own)
+        return self._parts[key]
+
+    def unchecked_offsets(self, *, inward: bool = False) -> np.ndarray:
+        """The offsets, or those of in-edges, to look a few of them up: nothing else is read, and nothing checked, of a
+        graph in a file that has them."""
+        inward = inward and self.directed
+        rows = self._rows.in_edges if inward and isinstance(self._rows, FileRows) else self._rows
+        if isinstance(rows, FileRows):
+            return rows.file.values(rows.names[0])
+        return self.in_offsets if inward else self.offsets
 
     @property
     def edge_numbers(self) -> np.ndarray | None:

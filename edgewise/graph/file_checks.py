@@ -1,7 +1,7 @@
 """Check the arrays of a file: the checksums of their blocks and their values, in one pass on all threads.
 
 Each function takes an array as `words` of 64 bits and the checksums of its blocks, and returns what is wrong: for each
-block one of the codes below, int8.
+block one of the codes below, int8. With `blocks`, it looks at these alone, and the others have the code `RIGHT`.
 
 Rows. `walk_arcs` also makes a *print* of a set of arcs, which needs no order and no memory: the sum of mixed numbers,
 one for each arc's ends and, if it has one, its weight. Two sets of arcs that differ have the same print with a chance
@@ -28,6 +28,13 @@ RIGHT, WRONG_SUM, WRONG_VALUE, WRONG_ORDER = range(4)
 _WORD_TIME, _ARC_TIME = 0.5, 2.0
 #: Which arcs a print is of: each from its row to its target; each from its target to its row; both arcs of each edge.
 OUT_ARCS, IN_ARCS, BOTH_ARCS = range(3)
+
+
+class RowsPart(NamedTuple):
+    """Some rows, and the blocks of an array that their arcs are in."""
+
+    rows: slice
+    blocks: slice
 
 
 class Walked(NamedTuple):
@@ -62,6 +69,8 @@ def _check_below(
     values: Any,
     zero: Any,
     limit: Any,
+    begin: Any,
+    stop: Any,
     wrong: Any,
 ) -> None:
     """Check that all values, unsigned, are below a limit: negative ones, as unsigned numbers, are large.
@@ -70,8 +79,8 @@ def _check_below(
     """
     length = BLOCK // values.itemsize
     while True:
-        b = claim(control, 0, 1, len(sums))
-        if b >= len(sums):
+        b = begin + claim(control, 0, 1, stop - begin)
+        if b >= stop:
             return
         if not _sum_is(words, sums, b):
             wrong[b] = WRONG_SUM
@@ -85,13 +94,22 @@ def _check_below(
 
 @team_kernel
 def _check_finite(
-    thread: Any, size: Any, control: Any, words: Any, sums: Any, values: Any, exponent: Any, wrong: Any
+    thread: Any,
+    size: Any,
+    control: Any,
+    words: Any,
+    sums: Any,
+    values: Any,
+    exponent: Any,
+    begin: Any,
+    stop: Any,
+    wrong: Any,
 ) -> None:
     """Check that no value, as bits, has all bits of its exponent: those are NaN or infinite."""
     length = BLOCK // values.itemsize
     while True:
-        b = claim(control, 0, 1, len(sums))
-        if b >= len(sums):
+        b = begin + claim(control, 0, 1, stop - begin)
+        if b >= stop:
             return
         if not _sum_is(words, sums, b):
             wrong[b] = WRONG_SUM
@@ -105,13 +123,22 @@ def _check_finite(
 
 @team_kernel
 def _copy_rising(
-    thread: Any, size: Any, control: Any, words: Any, sums: Any, copy: Any, values: Any, wrong: Any
+    thread: Any,
+    size: Any,
+    control: Any,
+    words: Any,
+    sums: Any,
+    copy: Any,
+    values: Any,
+    begin: Any,
+    stop: Any,
+    wrong: Any,
 ) -> None:
     """Copy words, and check the copy: its checksums, and that its values, within a block, never fall."""
     length, one = BLOCK // values.itemsize, np.uint64(1)
     while True:
-        b = claim(control, 0, 1, len(sums))
-        if b >= len(sums):
+        b = begin + claim(control, 0, 1, stop - begin)
+        if b >= stop:
             return
         bring(words, b * BLOCK_WORDS, (b + 1) * BLOCK_WORDS)
         for i in range(np.uint64(b * BLOCK_WORDS), np.uint64(min((b + 1) * BLOCK_WORDS, len(words)))):
@@ -146,20 +173,28 @@ def _walk(
     weights: Any,
     exponent: Any,
     which: Any,
+    begin: Any,
+    stop: Any,
+    first_row: Any,
+    num_rows: Any,
     wrong: Any,
     prints: Any,
     loops: Any,
 ) -> None:
-    """Check blocks of `length` targets, or of weights if there are any, and walk their arcs."""
-    limit, zero, one = np.uint64(len(offsets) - 1), np.uint64(0), np.uint64(1)
+    """Check blocks of `length` targets, or of weights if there are any, and walk those of their arcs that are in rows.
+
+    offsets: of the rows from `first_row` on, of `num_rows` in all.
+    """
+    limit, zero, one = np.uint64(num_rows), np.uint64(0), np.uint64(1)
+    base, low, high = np.uint64(first_row), np.int64(offsets[0]), np.int64(offsets[len(offsets) - 1])
     while True:
-        b = claim(control, 0, 1, len(sums))
-        if b >= len(sums):
+        b = begin + claim(control, 0, 1, stop - begin)
+        if b >= stop:
             return
         if not _sum_is(words, sums, b):
             wrong[b] = WRONG_SUM
             continue
-        first, end = np.uint64(b * length), np.uint64(min((b + 1) * length, len(targets)))
+        first, end = np.uint64(max(b * length, low)), np.uint64(min((b + 1) * length, high))
         most, bad = np.uint32(0), zero
         for i in range(first, end):
             most = max(most, targets[i])
@@ -170,9 +205,9 @@ def _walk(
             wrong[b] = WRONG_VALUE
             continue
         total, met, falls = zero, zero, zero
-        k, row = first, row_of(offsets, first)
+        k, at = first, row_of(offsets, first)
         while k < end:
-            last = min(np.uint64(offsets[row + one]), end)
+            last, row = min(np.uint64(offsets[at + one]), end), base + at
             if which == BOTH_ARCS:
                 for i in range(k, last):
                     v = np.uint64(targets[i])
@@ -193,40 +228,51 @@ def _walk(
                 for i in range(k + one, last):
                     falls += one if targets[i] < targets[i - one] else zero
             k = last
-            row += one
+            at += one
         prints[b], loops[b] = total, met
         if falls:
             wrong[b] = WRONG_ORDER
 
 
-def check_below(words: np.ndarray, sums: np.ndarray, values: np.ndarray, limit: int) -> np.ndarray:
+def check_below(
+    words: np.ndarray, sums: np.ndarray, values: np.ndarray, limit: int, blocks: slice | None = None
+) -> np.ndarray:
     """Check that integers are at least 0 and below a limit."""
     wrong = np.zeros(len(sums), np.int8)
     unsigned = sealed(values.view(f"u{values.itemsize}"))
-    zero = unsigned.dtype.type(0)
-    launch(_check_below, words, sums, unsigned, zero, np.uint64(limit), wrong, work=_WORD_TIME * len(words))
+    zero, (words, begin, stop) = unsigned.dtype.type(0), _these(words, sums, blocks)
+    arrays = (words, sums, unsigned, zero, np.uint64(limit), begin, stop, wrong)
+    launch(_check_below, *arrays, work=_WORD_TIME * BLOCK_WORDS * (stop - begin))
     return wrong
 
 
-def check_finite(words: np.ndarray, sums: np.ndarray, values: np.ndarray) -> np.ndarray:
+def check_finite(
+    words: np.ndarray, sums: np.ndarray, values: np.ndarray, blocks: slice | None = None
+) -> np.ndarray:
     """Check that floats are finite; of other dtypes only the checksums are checked."""
     wrong = np.zeros(len(sums), np.int8)
     bits, exponent = sealed(values.view(f"u{values.itemsize}")), exponent_of(values.dtype)
     if exponent:
-        mask = bits.dtype.type(exponent)
-        launch(_check_finite, words, sums, bits, mask, wrong, work=_WORD_TIME * len(words))
+        mask, (words, begin, stop) = bits.dtype.type(exponent), _these(words, sums, blocks)
+        arrays = (words, sums, bits, mask, begin, stop, wrong)
+        launch(_check_finite, *arrays, work=_WORD_TIME * BLOCK_WORDS * (stop - begin))
         return wrong
-    return check_below(words, sums, np.zeros(0, np.uint64), 1)
+    return check_below(words, sums, np.zeros(0, np.uint64), 1, blocks)
 
 
-def copy_rising(words: np.ndarray, sums: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Copy integers that should never fall, and check the copy. Returns it, and what is wrong."""
-    copy, wrong = np.empty(len(words), np.uint64), np.zeros(len(sums), np.int8)
-    copied = copy.view(values.dtype)[: len(values)]
-    launch(_copy_rising, words, sums, copy, sealed(copied), wrong, work=2 * _WORD_TIME * len(words))
-    starts = np.arange(BLOCK // values.itemsize, len(values), BLOCK // values.itemsize)
+def copy_rising(
+    words: np.ndarray, sums: np.ndarray, values: np.ndarray, blocks: slice | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Copy integers that should never fall, and check the copy. Returns it, with zeros for other blocks, which take no
+    memory, and what is wrong."""
+    copy, wrong = np.zeros(len(words), np.uint64), np.zeros(len(sums), np.int8)
+    copied, length = copy.view(values.dtype)[: len(values)], BLOCK // values.itemsize
+    words, begin, stop = _these(words, sums, blocks)
+    arrays = (words, sums, copy, sealed(copied), begin, stop, wrong)
+    launch(_copy_rising, *arrays, work=2 * _WORD_TIME * BLOCK_WORDS * (stop - begin))
+    starts = np.arange((begin + 1) * length, min(stop * length, len(values)), length)
     if (copied[starts] < copied[starts - 1]).any():
-        wrong[0] = wrong[0] or WRONG_ORDER
+        wrong[begin] = wrong[begin] or WRONG_ORDER
     return copied, wrong
 
 
@@ -237,6 +283,7 @@ def walk_arcs(
     targets: np.ndarray,
     weights: np.ndarray | None,
     which: int,
+    part: RowsPart | None = None,
 ) -> Walked:
     """Check the targets of rows or, if they are given, the weights, and make the print of the arcs.
 
@@ -246,6 +293,7 @@ def walk_arcs(
         targets: shape (m,).
         weights: None, or shape (m,).
         which: which arcs the print is of. In-edges are also checked to ascend in each row.
+        part: the rows whose arcs are walked, and the blocks that these are in; None for all.
     """
     wrong, prints, loops = (
         np.zeros(len(sums), np.int8),
@@ -256,10 +304,19 @@ def walk_arcs(
     if weights is not None:
         bits, exponent = sealed(weights.view(f"u{weights.itemsize}")), np.uint64(exponent_of(weights.dtype))
     length = BLOCK // (targets if weights is None else weights).itemsize
-    ends = sealed(targets.view(np.uint32))
-    arrays = (words, sums, length, offsets, ends, bits, exponent, which, wrong, prints, loops)
-    launch(_walk, *arrays, work=_ARC_TIME * len(targets))
+    ends, num_rows = sealed(targets.view(np.uint32)), len(offsets) - 1
+    rows, blocks = part or RowsPart(slice(0, num_rows), slice(0, len(sums)))
+    words, begin, stop = _these(words, sums, blocks)
+    offsets = offsets[rows.start : rows.stop + 1]
+    arrays = (words, sums, length, offsets, ends, bits, exponent, which, begin, stop, rows.start, num_rows)
+    launch(_walk, *arrays, wrong, prints, loops, work=_ARC_TIME * float(offsets[-1] - offsets[0]))
     return Walked(wrong, int(prints.sum(dtype=np.uint64)), int(loops.sum()))
+
+
+def _these(words: np.ndarray, sums: np.ndarray, blocks: slice | None) -> tuple[np.ndarray, int, int]:
+    """The words up to the last of some blocks, beyond which nothing is read, and the first and the end of these."""
+    begin, stop = (0, len(sums)) if blocks is None else (blocks.start, blocks.stop)
+    return sealed(words[: stop * BLOCK_WORDS]), begin, stop
 
 
 def walk_rows(rows: Rows, which: int) -> Walked:

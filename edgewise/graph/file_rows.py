@@ -52,6 +52,7 @@ class FileRows:
 
     Attributes:
         file: where they lie.
+        names: of the arrays.
         make_in_edges: makes the in-edges of rows in layers, see `edgewise.graph.moved`; None for others.
     """
 
@@ -59,7 +60,7 @@ class FileRows:
 
     def __init__(self, file: GraphFile, *, inward: bool = False) -> None:
         self.file, self._inward = file, inward
-        self._names = _IN if inward else _OUT
+        self.names = _IN if inward else _OUT
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_in_rows if self._inward else FileRows), (self.file,)
@@ -87,8 +88,13 @@ class FileRows:
     @property
     def weight_dtype(self) -> np.dtype | None:
         """That of the weights, or None; nothing is read."""
-        array = self.file.header.arrays.get(self._names[2])
+        array = self.file.header.arrays.get(self.names[2])
         return None if array is None else array.dtype
+
+    @property
+    def offset_dtype(self) -> np.dtype:
+        """That of the offsets; nothing is read."""
+        return self.file.header.arrays[self.names[0]].dtype
 
     @property
     def nbytes(self) -> int:
@@ -99,7 +105,7 @@ class FileRows:
     def not_in_memory(self) -> int:
         """Bytes of the offsets, those of in-edges included, as long as they have no copy in memory."""
         inward = 0 if self._inward or self.in_edges is None else self.in_edges.not_in_memory
-        return inward + (0 if "_offsets" in vars(self) else self.file.header.arrays[self._names[0]].nbytes)
+        return inward + (0 if "_offsets" in vars(self) else self.file.header.arrays[self.names[0]].nbytes)
 
     @cached_property
     def in_edges(self) -> "FileRows | None":
@@ -117,7 +123,7 @@ class FileRows:
 
     @cached_property
     def _offsets(self) -> np.ndarray:
-        file, name = self.file, self._names[0]
+        file, name = self.file, self.names[0]
         offsets, wrong = copy_rising(file.words(name), file.sums(name), file.values(name))
         refuse(file, name, wrong)
         if offsets[0] != 0 or offsets[-1] != file.header.num_arcs:
@@ -128,9 +134,9 @@ class FileRows:
 
     @cached_property
     def _targets(self) -> np.ndarray:
-        file, name = self.file, self._names[1]
+        file, name = self.file, self.names[1]
         targets = file.values(name)
-        if file.header.directed and _IN[0] not in file.header.arrays:
+        if not self.walks:
             limit = file.header.num_vertices
             refuse(file, name, check_below(file.words(name), file.sums(name), targets, limit))
         else:
@@ -139,9 +145,9 @@ class FileRows:
 
     @cached_property
     def _weights(self) -> np.ndarray:
-        file, name = self.file, self._names[2]
+        file, name = self.file, self.names[2]
         weights = file.values(name)
-        if file.header.directed and _IN[0] not in file.header.arrays:
+        if not self.walks:
             refuse(file, name, check_finite(file.words(name), file.sums(name), weights))
         else:
             self._walk(name, self.targets, weights)
@@ -159,19 +165,42 @@ class FileRows:
 
     def _walk(self, name: str, targets: np.ndarray, weights: np.ndarray | None) -> None:
         """Check targets or weights of rows that have their arcs in a second order as well."""
-        file, header = self.file, self.file.header
-        which = IN_ARCS if self._inward else OUT_ARCS if header.directed else BOTH_ARCS
-        walked = walk_arcs(file.words(name), file.sums(name), self.offsets, targets, weights, which)
+        file = self.file
+        arrays = file.words(name), file.sums(name), self.offsets, targets, weights
+        walked = walk_arcs(*arrays, self.which_arcs)
         refuse(file, name, walked.wrong)
+        self.check_print(name, walked.print, walked.loops)
+
+    @property
+    def walks(self) -> bool:
+        """Whether the file has the arcs in a second order as well, with which they are compared."""
+        return not self.file.header.directed or _IN[0] in self.file.header.arrays
+
+    @property
+    def which_arcs(self) -> int:
+        """Which arcs a print is of, see `edgewise.graph.file_checks`."""
+        return IN_ARCS if self._inward else OUT_ARCS if self.file.header.directed else BOTH_ARCS
+
+    def check_print(self, name: str, of_arcs: int, loops: int) -> None:
+        """Compare the arcs of all rows with those in the second order.
+
+        Args:
+            name: of the array, targets or weights.
+            of_arcs, loops: their print, and how many are from a vertex to itself.
+
+        Raises:
+            ParseError: they are not those of the same edges.
+        """
+        file, header = self.file, self.file.header
         if not header.directed:
-            if walked.print != 0 or walked.loops != header.num_loops:
+            if of_arcs != 0 or loops != header.num_loops:
                 raise file.damaged(
                     "it is said to be undirected, but not every edge has both directions and one weight"
                 )
             return
-        file.prints[name] = walked.print
+        file.prints[name] = of_arcs
         other = dict(zip(_OUT + _IN, _IN + _OUT, strict=True))[name]
-        if file.prints.get(other, walked.print) != walked.print:
+        if file.prints.get(other, of_arcs) != of_arcs:
             raise file.damaged(f"{name} and {other} are not those of the same edges")
 
 

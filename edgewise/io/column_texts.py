@@ -5,7 +5,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
@@ -23,15 +23,38 @@ FIELD_BYTES, _LONGEST_LINE = 66, 2**24
 Columns = Mapping[str, np.ndarray]
 
 
-def write_delimited(file: TextIO, columns: Columns, delimiter: str, quote_formulas: bool) -> Iterator[int]:
+class Span(NamedTuple):
+    """Which rows of a file are written: all of them, or a part, so that parts one after the other are the file.
+
+    Attributes:
+        first, last: whether the file begins with this part, and ends with it.
+        goes_on: whether rows follow.
+        quotes_all: whether rows of any part have what makes CSV and TSV quote all fields, see `quotes_all`.
+    """
+
+    first: bool = True
+    last: bool = True
+    goes_on: bool = False
+    quotes_all: bool = False
+
+
+def quotes_all(columns: Columns) -> bool:
+    """Whether a name holds a carriage return, which `csv` leaves without quotes and reads as a line break."""
+    return any(map(_has_return, columns.values()))
+
+
+def write_delimited(
+    file: TextIO, columns: Columns, delimiter: str, quote_formulas: bool, span: Span
+) -> Iterator[int]:
     """Write a line of names and a line for each row, and yield the number of rows done."""
     writer = csv.writer(
         file,
         delimiter=delimiter,
         lineterminator="\n",
-        quoting=csv.QUOTE_ALL if any(map(_has_return, columns.values())) else csv.QUOTE_MINIMAL,
+        quoting=csv.QUOTE_ALL if span.quotes_all else csv.QUOTE_MINIMAL,
     )
-    writer.writerow(columns)
+    if span.first:
+        writer.writerow(columns)
     for piece in pieces(columns):
         part = [as_written(column[piece]) for column in columns.values()]
         if quote_formulas:
@@ -40,12 +63,14 @@ def write_delimited(file: TextIO, columns: Columns, delimiter: str, quote_formul
         yield piece.stop
 
 
-def write_records(file: TextIO, columns: Columns, missing: Columns, as_array: bool) -> Iterator[int]:
+def write_records(
+    file: TextIO, columns: Columns, missing: Columns, as_array: bool, span: Span
+) -> Iterator[int]:
     """Write an object of JSON on a line for each row, all in an array if asked for, and yield the number of rows done.
     Values that are missing, infinite or NaN are null."""
     record = ", ".join(json.dumps(name).replace("%", "%%") + ": %s" for name in columns)
     between = ",\n" if as_array else "\n"
-    if as_array:
+    if as_array and span.first:
         file.write("[\n")
     length = len(next(iter(columns.values())))
     for piece in pieces(columns):
@@ -54,9 +79,9 @@ def write_records(file: TextIO, columns: Columns, missing: Columns, as_array: bo
             for name, column in columns.items()
         ]
         file.write(between.join(f"{{{record}}}" % row for row in zip(*tokens, strict=True)))
-        file.write(between if piece.stop < length else "\n")
+        file.write(between if piece.stop < length or span.goes_on else "\n")
         yield piece.stop
-    if as_array:
+    if as_array and span.last:
         file.write("]\n")
 
 
@@ -76,10 +101,14 @@ def with_formulas_quoted(values: list) -> list:
     ]
 
 
-def tell_of_formulas(path: Path, columns: Iterable[np.ndarray]) -> None:
-    """Warn of a file with names that a spreadsheet would take for formulas, and run."""
+def first_formula(columns: Iterable[np.ndarray]) -> str | None:
+    """A name that a spreadsheet would take for a formula, and run; None if there is none."""
     names = (each for column in columns if column.dtype.kind in "OUT" for each in column.tolist())
-    first = next((each for each in names if isinstance(each, str) and each.startswith(_FORMULA)), None)
+    return next((each for each in names if isinstance(each, str) and each.startswith(_FORMULA)), None)
+
+
+def tell_of_formula(path: Path, first: str | None) -> None:
+    """Warn of a file with names that a spreadsheet would take for formulas, such as this one."""
     if first is not None:
         warn(
             f"{path} has names that a spreadsheet takes for formulas, such as {shown(first)}. To open it in one, "
@@ -89,7 +118,6 @@ def tell_of_formulas(path: Path, columns: Iterable[np.ndarray]) -> None:
 
 
 def _has_return(column: np.ndarray) -> bool:
-    """Whether a name holds a carriage return, which `csv` leaves without quotes and reads as a line break."""
     return column.dtype == object and any(isinstance(each, str) and "\r" in each for each in column.tolist())
 
 

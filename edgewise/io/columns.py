@@ -1,7 +1,8 @@
 """Files of named columns, in the format of their suffix: written whole or not at all."""
 
+import contextlib
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -12,9 +13,12 @@ from edgewise.io.budget import Budget
 from edgewise.io.column_parquet import load_arrow, read_parquet, write_parquet
 from edgewise.io.column_texts import (
     Columns,
+    Span,
+    first_formula,
+    quotes_all,
     read_delimited,
     read_records,
-    tell_of_formulas,
+    tell_of_formula,
     write_delimited,
     write_records,
 )
@@ -78,9 +82,27 @@ def write_columns(
         MissingDependencyError: the format needs a package that is not installed.
     """
     check_writable(path, quote_formulas=quote_formulas)
+    progress, missing = progress or (lambda done: None), missing or {}
+    with naming_output(path):
+        if _format(path, OutputError) == _PARQUET:
+            with replacing(path) as aside:
+                for done in write_parquet(aside, columns, missing):
+                    progress(done)
+        else:
+            span = Span(quotes_all=quotes_all(columns))
+            with written_whole(path) as file:
+                write_rows(path, file, columns, missing, progress, span, quote_formulas=quote_formulas)
+    tell_of_formula(path, risky_name(path, columns, quote_formulas))
+
+
+@contextlib.contextmanager
+def naming_output(path: Path) -> Iterator[None]:
+    """While this is entered, errors in writing a file become an OutputError that names it."""
     try:
-        _write(path, columns, missing or {}, quote_formulas, progress or (lambda done: None))
+        yield
     except OSError as error:
+        if isinstance(error, OutputError):
+            raise
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from None
     except EdgewiseError:
         raise
@@ -89,27 +111,44 @@ def write_columns(
         TypeError,
     ) as error:  # half a character, an integer of too many digits, an id of another kind
         raise OutputError(f"cannot write {path}: {error}") from None
-    if _format(path, OutputError) in _DELIMITERS and not quote_formulas:
-        tell_of_formulas(path, columns.values())
 
 
-def _write(
-    path: Path, columns: Columns, missing: Columns, quote_formulas: bool, progress: Callable[[int], None]
+def is_text(path: Path) -> bool:
+    """Whether a file of this name is text that is not compressed, of which parts can be written by themselves."""
+    return path.suffix in _DELIMITERS or path.suffix in _RECORDS
+
+
+def risky_name(path: Path, columns: Columns, quote_formulas: bool) -> str | None:
+    """A name that a spreadsheet would take for a formula, if the file is one for spreadsheets; else None."""
+    told = _format(path, OutputError) in _DELIMITERS and not quote_formulas
+    return first_formula(columns.values()) if told else None
+
+
+def write_rows(
+    path: Path,
+    file: TextIO,
+    columns: Columns,
+    missing: Columns,
+    progress: Callable[[int], None],
+    span: Span,
+    *,
+    quote_formulas: bool,
 ) -> None:
-    """Write columns in the format of the suffix. The loops are here: a generator may keep a file open."""
+    """Write rows as text in the format of a suffix. The loop is here: a generator may keep a file open.
+
+    Args:
+        path: whose suffix decides.
+        file: where they are written.
+        columns, missing, progress, quote_formulas: as for `write_columns`.
+        span: which rows of the file they are.
+    """
     suffix = _format(path, OutputError)
-    if suffix == _PARQUET:
-        with replacing(path) as aside:
-            for done in write_parquet(aside, columns, missing):
-                progress(done)
-        return
-    with written_whole(path) as file:
-        if suffix in _RECORDS:
-            rows = write_records(file, columns, missing, as_array=suffix == ".json")
-        else:
-            rows = write_delimited(file, columns, _DELIMITERS[suffix], quote_formulas)
-        for done in rows:
-            progress(done)
+    if suffix in _RECORDS:
+        rows = write_records(file, columns, missing, suffix == ".json", span)
+    else:
+        rows = write_delimited(file, columns, _DELIMITERS[suffix], quote_formulas, span)
+    for done in rows:
+        progress(done)
 
 
 def read_columns(path: Path, memory_limit: int | None = None) -> dict[str, list[str | None]]:

@@ -13,7 +13,7 @@ from edgewise.graph.checks import check_flags
 from edgewise.graph.file import SUFFIX
 from edgewise.graph.making import Made
 from edgewise.io import adjacency, adjlist, delimited, dimacs, edgelist, matrix_market
-from edgewise.io.column_texts import tell_of_formulas
+from edgewise.io.column_texts import first_formula, tell_of_formula
 from edgewise.io.formats import GraphFormat
 from edgewise.io.writing import TextWriter
 from edgewise.memory import held, in_turn
@@ -204,7 +204,7 @@ def _write_text(graph: Graph, path: Path, quote_formulas: bool, progress: Callab
             progress(done)
         graph.check_unchanged()
     if _suffix(path) == ".csv" and not quote_formulas:
-        tell_of_formulas(path, [ids])
+        tell_of_formula(path, first_formula([ids]))
 
 
 def _write_graph(graph: Graph, path: Path, known: GraphFormat, progress: Callable[[int], None]) -> None:

@@ -12,7 +12,7 @@ _Result = TypeVar("_Result")
 
 def names_elsewhere(**instead: str) -> Callable[[Callable[_Given, _Result]], Callable[_Given, _Result]]:
     """A decorator of algorithms, which refuses arguments of NetworkX that have another name here. The function keeps
-    these names in its attribute `names_elsewhere`.
+    these names in its attribute `names_elsewhere`. On several ranks, others are told of an error of one.
 
     Args:
         instead: for each such name, what to give instead.
@@ -28,7 +28,12 @@ def names_elsewhere(**instead: str) -> Callable[[Callable[_Given, _Result]], Cal
                 raise ParameterError(
                     f"{function.__name__} has no argument {name!r}, as NetworkX has; expected {instead[name]}"
                 )
-            return function(*args, **options)
+            if options.get("distributed") is not True:
+                return function(*args, **options)
+            from edgewise.engine.distributed.group import telling_errors
+
+            with telling_errors():
+                return function(*args, **options)
 
         vars(called)["names_elsewhere"] = instead
         return called

@@ -13,7 +13,7 @@ from edgewise.distributed import PreparedRank, ranks_for, schedule_of_rank
 from edgewise.engine.contract import Outcome
 from edgewise.engine.distributed.exchange import columns_of
 from edgewise.engine.distributed.group import Group, connect
-from edgewise.engine.distributed.partition import by_arcs
+from edgewise.engine.distributed.rows import checked_part, ranges_of
 from edgewise.engine.lowering.binding import parameter_values
 from edgewise.errors import DistributedError
 from edgewise.execution import Chosen, Execution
@@ -62,13 +62,12 @@ def _check_same_call(name: str, group: Group, args: tuple[Any, ...]) -> None:
     digest = hashlib.blake2b(name.encode(), digest_size=16)
     for part in _content(args):
         digest.update(part)
-    own = digest.digest()
-    for rank, other in enumerate(group.everywhere(np.frombuffer(own, np.uint8))[0]):
-        if other.tobytes() != own:
-            raise DistributedError(
-                f"{name}: rank {group.rank} has other arguments than rank {rank}; expected the same call on all ranks, "
-                "with the same sources, limits and other arguments"
-            )
+    rank = group.differing(digest.digest())
+    if rank is not None:
+        raise DistributedError(
+            f"{name}: rank {group.rank} has other arguments than rank {rank}; expected the same call on all ranks, "
+            "with the same sources, limits and other arguments"
+        )
 
 
 def _content(value: Any) -> Iterator[bytes]:
@@ -116,13 +115,24 @@ def program_memory(program: type[Program], graph: Graph, schedule: Schedule, **g
     return in_turn(engine.running(schedule.num_threads or 1, fields), gathered)
 
 
-def own_part(graph: Graph, group: Group) -> Graph:
-    """The directed graph of all vertices with the arcs of this rank, about as many as of each other."""
-    own = by_arcs(group.rank, group.size, graph.offsets).own
-    first, end = int(graph.offsets[own.start]), int(graph.offsets[own.stop])
-    offsets = (np.clip(graph.offsets, first, end) - first).astype(offset_dtype(end - first), copy=False)
-    weights = None if graph.weights is None else graph.weights[first:end]
-    return Graph(Rows(offsets, graph.targets[first:end], weights), Ids(graph.num_vertices), True, 0)
+def own_part(graph: Graph, group: Group, *, weighted: bool) -> Graph:
+    """The directed graph of all vertices with the arcs of this rank, about as many as of each other; of a graph in a
+    file nothing else is read.
+
+    Args:
+        graph, group: the graph, and the ranks.
+        weighted: whether weights are needed.
+    """
+    in_part = group.size > 1 and graph.part(slice(0, 0)) is not None
+    ranges = ranges_of(graph, group, False, in_part)
+    own, weighs = ranges.own, weighted and graph.weighted
+    rows: Any = checked_part(graph, group, ranges, weights=weighs) if in_part else graph
+    first, end = int(rows.offsets[own.start]), int(rows.offsets[own.stop])
+    offsets = np.zeros(graph.num_vertices + 1, offset_dtype(end - first))
+    offsets[own.start : own.stop + 1] = rows.offsets[own.start : own.stop + 1] - first
+    offsets[own.stop :] = end - first
+    weights = rows.weights[first:end] if weighs else None
+    return Graph(Rows(offsets, rows.targets[first:end], weights), Ids(graph.num_vertices), True, 0)
 
 
 def share_of(number: int, group: Group) -> slice:

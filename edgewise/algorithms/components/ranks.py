@@ -30,7 +30,7 @@ def components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
     def joined(vertices: np.ndarray, labels: np.ndarray) -> _Trees:
         return trees(Graph.from_edges(vertices, labels, num_vertices=len(every)))
 
-    below, labels = join_edges(trees(own_part(graph, group)), joined, group)
+    below, labels = join_edges(trees(own_part(graph, group, weighted=False)), joined, group)
     every[below] = labels
     rounds = joining_rounds(group)
     run.explain(f"each rank found the components of its own arcs; {rounds:,} rounds joined them")

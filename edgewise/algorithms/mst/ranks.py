@@ -28,7 +28,7 @@ def forest(graph: Graph, dtype: np.dtype, run: Execution) -> tuple[np.ndarray, n
         weights = weight if graph.weighted else None
         return forest_of(Graph.from_edges(source, target, weights, num_vertices=n))
 
-    source, target, weight = join_edges(forest_of(own_part(graph, group)), joined, group)
+    source, target, weight = join_edges(forest_of(own_part(graph, group, weighted=True)), joined, group)
     rounds = joining_rounds(group)
     run.explain(f"each rank found the forest of its own arcs; {rounds:,} rounds joined them")
     return source, target, weight, 1 + rounds

@@ -36,7 +36,7 @@ def named_kernel(
         [
             str(spec.key),
             f"{message} {buffered}",
-            str(binding.graph.offsets.dtype),
+            str(binding.graph.offset_dtype),
             *sorted(uniform),
             *dtypes,
         ]
@@ -45,11 +45,6 @@ def named_kernel(
     digest = hashlib.sha256(key.encode()).hexdigest() if known else uuid.uuid4().hex
     function.__qualname__ = f"{spec.name}_{digest[:32]}"
     return team_kernel(function, key=key if known else None)
-
-
-def unsigned(array: np.ndarray) -> np.ndarray:
-    """The same memory as unsigned integers."""
-    return array.view(np.dtype(f"u{array.dtype.itemsize}"))
 
 
 def make_reader(
@@ -73,7 +68,7 @@ def make_reader(
         "buffer": Buffer if buffered else [],
         "slots": slot_dtypes(message),
         "message": slot_dtypes(message)[0],
-        "offset": unsigned(binding.graph.offsets).dtype,
+        "offset": np.dtype(f"u{binding.graph.offset_dtype.itemsize}"),
     }
     scope: dict[str, Any] = {}
     exec(f"def read(table, n, m):\n    return {_reading(Table, told, count(), scope)}", scope)

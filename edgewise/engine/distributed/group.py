@@ -10,12 +10,13 @@ import datetime
 import importlib.util
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from edgewise.errors import DistributedError
+from edgewise import errors
+from edgewise.errors import DistributedError, EdgewiseError, EdgewiseWarning
 
 #: What torchrun sets.
 _STARTED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -23,10 +24,11 @@ _STARTED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _TIMEOUT = 300.0
 #: Bytes that each rank sends to each other at once. What is longer takes a second exchange.
 _BLOCK = 1024
-#: The words at the beginning of a block: the bytes for this rank, whether the sender has longer ones for anybody, and
-#: the sender's word.
-_LENGTH, _IS_LONGER, _WORD = range(3)
+#: The words at the beginning of a block: the bytes for this rank, flags of the sender, and the sender's word.
+_LENGTH, _FLAGS, _WORD = range(3)
 _WORDS = 3
+#: Flags: the sender has longer bytes for anybody; it refuses, and its bytes are an error.
+_IS_LONGER, _REFUSES = 1, 2
 _FIRST = _BLOCK - 8 * _WORDS
 
 
@@ -59,16 +61,23 @@ class Group:
 
         Raises:
             DistributedError: a rank has ended, or does not answer in time.
+            EdgewiseError: the error of a rank that refuses to go on, of the same class.
         """
         if self.size == 1:
             return list(parts), [word]
+        return self._exchange(parts, word, 0)
+
+    def _exchange(
+        self, parts: Sequence[np.ndarray], word: int, flags: int
+    ) -> tuple[list[np.ndarray], list[int]]:
+        """See `exchange`; with the flag `_REFUSES`, parts are an error of this rank."""
         if self.has_failed:
             raise DistributedError(
                 f"rank {self.rank} of {self.size}: a run has failed on this rank before, so ranks are no longer at the "
                 "same place; start all of them again"
             )
         blocks, words = self._blocks, self._blocks.view(np.int64)
-        words[:, _IS_LONGER] = any(len(part) > _FIRST for part in parts)
+        words[:, _FLAGS] = flags | _IS_LONGER * any(len(part) > _FIRST for part in parts)
         words[:, _WORD] = word
         for rank, part in enumerate(parts):
             words[rank, _LENGTH] = len(part)
@@ -81,9 +90,30 @@ class Group:
             self._received[rank, 8 * _WORDS : 8 * _WORDS + min(length, _FIRST)].copy()
             for rank, length in enumerate(lengths)
         ]
-        if heads[:, _IS_LONGER].any():
+        if (heads[:, _FLAGS] & _IS_LONGER).any():
             received = self._with_rests(received, parts, lengths)
+        refusing = np.flatnonzero(heads[:, _FLAGS] & _REFUSES)
+        if len(refusing):
+            raise _refusal_of(int(refusing[0]), received[refusing[0]].tobytes().decode())
         return received, found
+
+    def refuse(self, error: Exception) -> None:
+        """Take part in the next exchange of the others with an error of this rank, in which theirs ends.
+
+        Nothing is told of an error that came from the others, or that they were told of before, nor where ranks are no
+        longer at the same place.
+        """
+        if self.size == 1 or self.has_failed or _is_told(error):
+            return
+        vars(error)["told"] = True
+        part = np.frombuffer(f"{type(error).__name__}\n{error}".encode(errors="replace"), np.uint8)
+        with contextlib.suppress(EdgewiseError, EdgewiseWarning):  # others refuse as well, or have ended
+            self._exchange([part] * self.size, 0, _REFUSES)
+
+    def differing(self, own: bytes) -> int | None:
+        """The first rank that gives other bytes than this one, or None. All ranks call it."""
+        told = self.everywhere(np.frombuffer(own, np.uint8))[0]
+        return next((rank for rank, other in enumerate(told) if other.tobytes() != own), None)
 
     def everywhere(self, part: np.ndarray, word: int = 0) -> tuple[list[np.ndarray], list[int]]:
         """Send the same part to all ranks; see `exchange`."""
@@ -128,6 +158,37 @@ class Group:
                 f"($EDGEWISE_TIMEOUT seconds, {timeout_seconds():g} now); look for the first error of another rank: "
                 f"{str(error).splitlines()[0]}"
             ) from error
+
+
+def _refusal_of(rank: int, text: str) -> Exception:
+    """The error of a rank that refuses, from its class and its message."""
+    name, _, message = text.partition("\n")
+    kind = getattr(errors, name, DistributedError)
+    is_known = isinstance(kind, type) and issubclass(kind, EdgewiseError | EdgewiseWarning)
+    error: Exception = (kind if is_known else DistributedError)(f"rank {rank}: {message}")
+    vars(error)["told"] = True
+    return error
+
+
+def _is_told(error: BaseException | None) -> bool:
+    """Whether other ranks know of an error, or of the one in whose handling it was raised."""
+    while error is not None:
+        if vars(error).get("told"):
+            return True
+        error = error.__context__
+    return False
+
+
+@contextlib.contextmanager
+def telling_errors() -> Iterator[None]:
+    """While this is entered, other ranks are told of an error of edgewise on this one, so that they do not wait for it:
+    their next exchange ends in the same error."""
+    try:
+        yield
+    except (EdgewiseError, EdgewiseWarning) as error:
+        if _groups:
+            _groups[0].refuse(error)
+        raise
 
 
 def timeout_seconds() -> float:

@@ -23,11 +23,6 @@ class Ranges(NamedTuple):
         """The vertices of this rank."""
         return self.of(self.rank)
 
-    @property
-    def others(self) -> list[int]:
-        """The other ranks."""
-        return [rank for rank in range(len(self.begins) - 1) if rank != self.rank]
-
     def of(self, rank: int) -> slice:
         """The vertices of a rank."""
         return slice(self.begins[rank], self.begins[rank + 1])

@@ -15,22 +15,22 @@ from typing import Any, final
 import numpy as np
 
 from edgewise.engine.contract import AbstractEngine, Outcome
-from edgewise.engine.cpu.arguments import SizedArcs
-from edgewise.engine.cpu.table import unsigned
 from edgewise.engine.cpu.workspace import workspace_bytes
 from edgewise.engine.distributed.checkpoint import Checkpoints, digest_of
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.kernel import make_kernel
-from edgewise.engine.distributed.partition import Ranges, by_arcs
+from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.rank import Layout, Rank
 from edgewise.engine.distributed.reads import Reads, reads_elsewhere
+from edgewise.engine.distributed.rows import all_rows, own_rows, ranges_of, reads_part
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out, made_for, taking
-from edgewise.errors import DistributedError, EdgewiseError, ProgramError
+from edgewise.errors import DistributedError, EdgewiseError, EdgewiseWarning, ProgramError
 from edgewise.execution import Execution
 from edgewise.graph import Made
 from edgewise.graph.attributes import ArcAttribute
+from edgewise.graph.likeness import digest_in_file, digest_in_memory
 from edgewise.memory import Step, held, in_turn
 
 #: Rows and arcs of a graph that a checkpoint's digest is made of.
@@ -64,8 +64,8 @@ class DistributedProgram(AbstractEngine):
         self._compiled, self._binding, self._message, self.group = compiled, binding, message, group
         self.checkpoints: Checkpoints | None = None
         self.pulls = spec.keeps_messages or spec.combine.ordered(message)
-        offsets = graph.in_offsets if self.pulls else graph.offsets
-        self.ranges: Ranges = by_arcs(group.rank, group.size, offsets)
+        self._reads_part = reads_part(binding, group, self.pulls)
+        self.ranges: Ranges = ranges_of(graph, group, self.pulls, self._reads_part)
         self._kind = ("distributed kernel", self.pulls, str(message), binding.dtypes)
         self._laid_out = False
 
@@ -75,15 +75,15 @@ class DistributedProgram(AbstractEngine):
 
     def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         spec, graph = self._binding.spec, self._binding.graph
-        in_offsets, in_sources, in_arcs = graph.offsets, graph.targets, graph.offsets
-        if self.pulls:
-            in_offsets, in_sources = graph.in_offsets, graph.in_sources
-            in_arcs = graph.in_arcs if spec.needs_arc_index else in_arcs
-        self._arcs = SizedArcs(
-            graph.num_vertices, graph.num_arcs, graph.offsets, graph.targets, in_offsets, in_sources, in_arcs
+        of_graph: Any = graph
+        if self._reads_part:
+            self._arcs, of_graph = own_rows(self._binding, self.group, self.ranges, self.pulls)
+        else:
+            self._arcs = all_rows(self._binding, self.pulls)
+        self._slot_of = (
+            self._slots() if spec.keeps_messages else np.empty(0, f"u{graph.offset_dtype.itemsize}")
         )
-        self._slot_of = self._slots() if spec.keeps_messages else np.empty(0, unsigned(graph.offsets).dtype)
-        self._constants = constant_arrays(self._binding, {}, self.pulls, graph)
+        self._constants = constant_arrays(self._binding, {}, self.pulls, of_graph)
         reads = reads_elsewhere(spec, "target" if self.pulls else "source")
         alone = self.group.size == 1
         self._reads = Reads(frozenset(), frozenset()) if alone else reads
@@ -95,9 +95,9 @@ class DistributedProgram(AbstractEngine):
     def _slots(self) -> np.ndarray:
         """The slot of each in-edge of this rank. Messages are in the order of their sources, as on one rank; in-edges
         of an undirected graph are in that of the input."""
-        graph, own = self._binding.graph, self.ranges.own
-        mine = slice(int(graph.in_offsets[own.start]), int(graph.in_offsets[own.stop]))
-        slot_of = np.zeros(graph.num_arcs, unsigned(graph.offsets).dtype)
+        graph, own, offsets = self._binding.graph, self.ranges.own, self._arcs.in_offsets
+        mine = slice(int(offsets[own.start]), int(offsets[own.stop]))
+        slot_of = np.zeros(graph.num_arcs, f"u{offsets.itemsize}")
         if graph.directed:
             slot_of[mine] = np.arange(mine.start, mine.stop)
         else:
@@ -165,7 +165,7 @@ class DistributedProgram(AbstractEngine):
         self._check_same_call(what, limit)
         try:
             return rank.supersteps(limit, what)
-        except EdgewiseError:
+        except (EdgewiseError, EdgewiseWarning):
             raise
         except BaseException:
             self.group.has_failed = True
@@ -177,12 +177,12 @@ class DistributedProgram(AbstractEngine):
         own = digest_of(
             what, limit, self.checkpoints and (self.checkpoints.every, str(self.checkpoints.folder))
         )
-        for rank, told in enumerate(group.everywhere(np.frombuffer(own.encode(), np.uint8))[0]):
-            if told.tobytes() != own.encode():
-                raise DistributedError(
-                    f"{name}: rank {group.rank} has another program, or other parameters, values or options than rank "
-                    f"{rank}; expected the same call on all ranks, with the same max_supersteps, seed and checkpoint"
-                )
+        rank = group.differing(own.encode())
+        if rank is not None:
+            raise DistributedError(
+                f"{name}: rank {group.rank} has another program, or other parameters, values or options than rank "
+                f"{rank}; expected the same call on all ranks, with the same max_supersteps, seed and checkpoint"
+            )
         if self.checkpoints and self._binding.spec.key is None:
             raise ProgramError(
                 f"{name}: a checkpoint cannot tell whether the program is the same when it goes on, for it refers to "
@@ -193,8 +193,6 @@ class DistributedProgram(AbstractEngine):
         """A digest of what the state of a run depends on; of arcs and attributes of a large graph, of some of them."""
         spec, graph = self._binding.spec, self._binding.graph
         some = np.linspace(0, max(0, graph.num_arcs - 1), min(graph.num_arcs, _LOOKED_AT)).astype(np.int64)
-        arcs = [graph.targets[some], *([] if graph.weights is None else [graph.weights[some]])]
-        rows = np.linspace(0, graph.num_vertices, min(graph.num_vertices + 1, _LOOKED_AT)).astype(np.int64)
         values: list[Any] = []
         for name in sorted(given):
             kind = "initial" if name in spec.vertex_fields else "edge"
@@ -202,4 +200,5 @@ class DistributedProgram(AbstractEngine):
             values += name, constants.arrays[kind, name][some] if of_graph else constants.arrays[kind, name]
         code = spec.key or f"{spec.program.__module__}.{spec.program.__qualname__}"
         counts = graph.num_vertices, graph.num_arcs, str(self._message)
-        return digest_of(code, sorted(parameters.items()), *counts, graph.offsets[rows], *arcs, *values)
+        content = digest_in_file(graph) or digest_in_memory(graph, _LOOKED_AT)
+        return digest_of(code, sorted(parameters.items()), *counts, content, *values)

@@ -38,6 +38,7 @@ from edgewise.engine.distributed.outcome import PartOutcome, arcs_of
 from edgewise.engine.distributed.partition import Part, Ranges, blocks_of
 from edgewise.engine.distributed.reads import Reads
 from edgewise.engine.distributed.waiting import Waiting
+from edgewise.engine.distributed.watch import RanksWatch
 from edgewise.engine.lowering.accessors import own_array_order
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.constants import Constants
@@ -184,6 +185,9 @@ class Rank:
             what: a digest of all that the state depends on.
         """
         spec = self._spec
+        watch = (
+            RanksWatch(spec.name, self._group, lambda: self._written(self._own)) if limit is None else None
+        )
         self._begin(what, limit)
         while True:
             at_limit = limit is not None and self._superstep >= limit
@@ -206,6 +210,8 @@ class Rank:
             self._share()
             if self._run.progress is not None:
                 self._run.progress(self._superstep)
+            if watch is not None:
+                watch(self._superstep, self._count)
             if spec.has_proceed and not self._goes_on():
                 return self._outcome(Ending.STOPPED)
             if self._checkpoints and self._superstep % self._checkpoints.every == 0:
@@ -246,18 +252,18 @@ class Rank:
         degrees = offsets[own_active + 1].astype(np.int64) - offsets[own_active].astype(np.int64)
         self._shared[[COUNT, EDGES]] = len(own_active), int(degrees.sum())
 
+    def _written(self, of: slice) -> list[np.ndarray]:
+        """What functions write of some vertices and their edges."""
+        spec, fields, arcs = self._spec, self._fields, arcs_of(self._arcs, of, self._pulls)
+        found = [fields["vertex", name][of] for name in spec.vertex_fields]
+        return found + [fields["edge", name][arcs] for name in sorted(spec.edge_writes)]
+
     def _state(self, of: slice) -> list[np.ndarray]:
         """What a checkpoint has of some vertices and their edges: values, which vertices are active, and aggregates."""
-        spec, fields = self._spec, self._fields
-        arcs = arcs_of(self._arcs, of, self._pulls)
-        found = [fields["vertex", name][of] for name in spec.vertex_fields]
-        found += [fields["edge", name][arcs] for name in sorted(spec.edge_writes)]
-        found += [fields["aggregate", name] for name in spec.aggregators]
+        found = self._written(of) + [self._fields["aggregate", name] for name in self._spec.aggregators]
         active = self._work.active[of]
-        return [
-            *found,
-            np.packbits((active == self._superstep + 1) | (self._waiting.flags[of] & (active == 0))),
-        ]
+        waits = self._waiting.flags[of] & (active == 0)
+        return [*found, np.packbits((active == self._superstep + 1) | waits)]
 
     def _take_state(self, of: slice, state: list[np.ndarray]) -> None:
         """Take what a checkpoint has of some vertices."""

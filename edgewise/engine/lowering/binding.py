@@ -58,7 +58,7 @@ class Binding:
         """All dtypes that compiled code depends on, in one text."""
         groups = (self.vertex, self.edge, self.aggregates, self.parameters)
         texts = (f"{name}:{dtype}" for group in groups for name, dtype in group.items())
-        return " ".join((*texts, str(self.message), str(self.graph.stored.offsets.dtype)))
+        return " ".join((*texts, str(self.message), str(self.graph.offset_dtype)))
 
     @property
     def result_bytes(self) -> int:

@@ -1,0 +1,220 @@
+"""A script for several ranks: results written by ranges, prepared programs, and calls that one rank refuses.
+
+``ranks_calls.py FOLDER few`` takes a part of the files.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pagerank import PageRank
+from sssp import SSSP
+from test_endless import RING, Stubborn
+
+import edgewise as ew
+from edgewise.cli.report import RunReport
+from edgewise.engine import endless
+from edgewise.engine.distributed.group import Group, connect
+from edgewise.errors import (
+    DistributedError,
+    EdgewiseError,
+    GraphError,
+    GraphWarning,
+    OutputError,
+    ParameterError,
+    ProgramWarning,
+)
+from edgewise.io.columns import write_columns
+
+
+class Everything(ew.Program):
+    """Fields of all kinds: vertices and none, numbers that are infinite, integers that are missing."""
+
+    nearest = ew.vertex(ew.VERTEX, init=-1)
+    steps = ew.vertex("int32", init=ew.INFINITY)
+    share = ew.vertex("float32")
+    far = ew.vertex("float64", init=ew.INFINITY)
+    flag = ew.vertex("bool")
+    wrong = ew.parameter("int64", default=-1)
+    combine = ew.MIN
+    max_supersteps = 2
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return edge.source if edge.source % 3 else None
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if message < 2**31 - 1 and v % 4:
+            state.nearest[v] = message
+            state.steps[v] = v % 7
+            state.far[v] = v / 3.0
+        state.share[v] = v * 0.1
+        state.flag[v] = v % 2 == 0
+        if v == state.wrong:
+            state.nearest[v] = 1000000
+        return ew.ACTIVE
+
+
+IDS = {
+    "indices": lambda index: index,
+    "integers": lambda index: index * 7 - 90,
+    "unsigned": lambda index: index.astype(np.uint64) + np.uint64(2**63),
+    "names": lambda index: [f'n{i}, "é"' for i in index],
+    "formulas": lambda index: [f"={i}" if i > 300 else f"n{i}" for i in index],
+    "returns": lambda index: [f"n{i}\r" if i > 390 else f"n{i}" for i in index],
+    "with an empty name": lambda index: [f"n{i}" if i else "" for i in index],
+}
+
+
+def graph_with(ids: str, n: int = 400) -> ew.Graph:
+    draw = np.random.default_rng(n)
+    source, target = draw.integers(0, max(n, 1), (2, 5 * n))
+    give = IDS[ids]
+    vertices = None if ids == "indices" else give(np.arange(n))
+    count = n if ids == "indices" else None
+    return ew.Graph.from_edges(give(source), give(target), None, True, count, vertices=vertices)
+
+
+def written(result: Any, path: Path, **how: Any) -> tuple[bytes, list[str]]:
+    """The bytes of a file, and the warnings of writing it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", GraphWarning)
+        if isinstance(result, ew.program_result.ProgramResult):
+            write_columns(path, result.table(), missing=result.missing(), **how)
+        else:
+            result.write(path, **how)
+    return path.read_bytes(), [str(each.message).replace(path.name, "FILE") for each in caught]
+
+
+def check_written(folder: Path, group: Group, few: bool) -> None:
+    """Files are those of one process, byte for byte; one rank warns of names that look like formulas."""
+    graphs = {name: graph_with(name) for name in (("integers", "formulas", "returns") if few else IDS)}
+    graphs |= {"fewer than ranks": graph_with("indices", 1), "nothing": graph_with("indices", 0)}
+    for name, graph in graphs.items():
+        result = ew.run(Everything(), graph, distributed=True)
+        whole = result.gather()
+        for suffix in (".csv", ".json") if few else (".csv", ".tsv", ".json", ".jsonl"):
+            for how in ({}, {"quote_formulas": True})[: 1 + (suffix in (".csv", ".tsv"))]:
+                found, told = written(result, folder / f"ranks{suffix}", **how)
+                told_by = group.total(len(told))
+                expected, warned = written(whole, folder / f"rank-{group.rank}{suffix}", **how)
+                assert found == expected, (name, suffix, found[:200], expected[:200])
+                assert told_by == len(warned), (name, suffix, told_by, warned)
+                assert not told or [text.partition("rank-")[0] for text in told]
+        for count in (0, 1, 5, 1000):
+            found, expected = result.leading(count), whole
+            reports = [RunReport("some", "graph", each, 0.0, False) for each in (found, expected)]
+            assert reports[0]._top(count) == reports[1]._top(count), (name, count)
+    assert not [path for path in folder.iterdir() if path.name.endswith(".part")]
+
+
+def error_of(call: Any) -> EdgewiseError:
+    try:
+        call()
+    except EdgewiseError as error:
+        return error
+    raise AssertionError("nothing is refused")
+
+
+def check_refused_files(folder: Path, group: Group) -> None:
+    """A file is whole or not there, and an older one stays; each rank has the error of the one that refuses."""
+    graph, last = graph_with("integers"), group.rank == group.size - 1
+    result = ew.run(Everything(), graph, distributed=True)
+    for name in ("file.csv.gz", "file.parquet", "file", "file.npy"):
+        error = error_of(lambda name=name: result.write(folder / name))
+        assert isinstance(error, OutputError), error
+        assert "expected .csv, .tsv, .json or .jsonl" in str(error)
+    path = folder / "kept.csv"
+    if group.rank == 0:
+        path.write_text("old")
+    group.total(0)
+
+    def full(done: int) -> None:
+        if last:
+            raise OSError(28, "No space left on device")
+
+    error = error_of(lambda: result.write(path, progress=full))
+    assert isinstance(error, OutputError), error
+    assert "No space left on device" in str(error)
+    assert last or str(error).startswith(f"rank {group.size - 1}: "), error
+    wrong = ew.run(Everything(wrong=399), graph, distributed=True)
+    error = error_of(lambda: wrong.write(path))
+    assert isinstance(error, GraphError), error
+    assert f"Everything.nearest of vertex {399 * 7 - 90} is 1000000, which is no vertex" in str(error)
+    error = error_of(lambda: result.write(folder / f"{group.rank}.csv"))
+    assert "another file" in str(error)
+    assert error_of(lambda: result.write(folder / "none" / "file.csv"))
+    group.total(0)
+    assert path.read_text() == "old"
+    assert not list(folder.glob(".*")), list(folder.glob(".*"))
+    result.write(path)
+    assert path.read_text().startswith("vertex,nearest,steps,share,far,flag\n")
+
+
+def check_refused_calls(group: Group) -> None:
+    """What one rank refuses ends the call on all of them at once, and the next call goes on."""
+    graph, last = graph_with("integers"), group.rank == group.size - 1
+    right, unknown = graph.vertices[3], graph.vertices[3] if not last else 5_000_000
+    for call in (
+        lambda source: ew.run(SSSP(source=source), graph, distributed=True),
+        lambda source: ew.sssp(graph, source, weighted=False, distributed=True),
+        lambda source: ew.bfs(graph, source, distributed=True),
+    ):
+        error = error_of(lambda call=call: call(unknown))
+        assert isinstance(error, GraphError), error
+        assert str(error).startswith("" if last else f"rank {group.size - 1}: the graph has no vertex"), error
+        call(right)
+    other = error_of(
+        lambda: ew.run(PageRank(), graph_with("integers" if last else "indices"), distributed=True)
+    )
+    assert "of other arcs, weights or ids" in str(other), other
+    for how in ({"every": 3}, {"every": 10}):
+        error = error_of(lambda how=how: ew.run(PageRank(), graph, distributed=True, **how))
+        assert isinstance(error, ParameterError), error
+        assert 'expected checkpoint="folder" beside it' in str(error)
+
+
+def check_prepared(group: Group) -> None:
+    """A prepared program runs on ranks, each time with the answer of `ew.run`."""
+    graph = graph_with("integers")
+    distances = ew.prepare(SSSP, graph, distributed=True)
+    for source in graph.vertices[[3, 50, 3]]:
+        found, expected = distances(source=source), ew.run(SSSP(source=source), graph, device="cpu")
+        np.testing.assert_array_equal(found.distance, expected.distance[found.vertices])
+        assert found.group_size == group.size
+    assert isinstance(error_of(lambda: distances(source=5_000_000)), GraphError)
+    error = error_of(lambda: distances(source=graph.vertices[0], check=True))
+    assert isinstance(error, DistributedError), error
+    assert "expected a subclass" in str(error_of(lambda: ew.prepare(SSSP(source=1), graph, distributed=True)))
+
+
+def check_endless(group: Group) -> None:
+    """The first rank warns of a run that changes nothing; as an error it ends the run on all ranks."""
+    endless.FIRST_LOOK = 0.05
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ProgramWarning)
+        try:
+            ew.run(Stubborn(rest=5), RING, distributed=True)
+        except ProgramWarning as warning:
+            text = str(warning)
+            assert "its fields were the same at 3 looks" in text
+            assert f" {3 * RING.num_vertices // 4:,} vertices are active" in text
+            assert text.startswith("Stubborn: " if group.rank == 0 else "rank 0: Stubborn: ")
+    assert ew.run(Stubborn(rest=5), RING, distributed=True, max_supersteps=7).supersteps == 7
+
+
+def main() -> None:
+    folder, group = Path(sys.argv[1]), connect()
+    check_prepared(group)
+    check_refused_calls(group)
+    check_written(folder, group, "few" in sys.argv)
+    check_refused_files(folder, group)
+    check_endless(group)
+    print(f"rank {group.rank} of {group.size} agrees", flush=True)
+
+
+if __name__ == "__main__":
+    main()
