@@ -2,7 +2,7 @@
 
 A program says what happens on one edge and on one vertex; edgewise runs it on every core. See `Program` for the
 contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components`, `scc`, `mst`,
-`betweenness`, `edge_betweenness` for what is ready made.
+`betweenness`, `edge_betweenness`, `closeness`, `harmonic`, `eccentricity` for what is ready made.
 """
 
 from edgewise import early as early  # first, for Ctrl-C during the imports
@@ -11,6 +11,7 @@ from edgewise import early as early  # first, for Ctrl-C during the imports
 from edgewise import approx, generate
 from edgewise.algorithms.betweenness import betweenness, edge_betweenness
 from edgewise.algorithms.bfs import bfs
+from edgewise.algorithms.closeness import closeness, eccentricity, harmonic
 from edgewise.algorithms.components import connected_components
 from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
@@ -103,14 +104,19 @@ __all__ = [
     "betweenness_centrality",
     "bfs",
     "build",
+    "closeness",
+    "closeness_centrality",
     "combiner",
     "connected_components",
+    "eccentricity",
     "edge",
     "edge_betweenness",
     "edge_betweenness_centrality",
     "explain",
     "fields",
     "generate",
+    "harmonic",
+    "harmonic_centrality",
     "load",
     "minimum_spanning_forest",
     "mst",
@@ -129,6 +135,7 @@ __all__ = [
 
 #: The names that NetworkX has for these, in full.
 betweenness_centrality, edge_betweenness_centrality = betweenness, edge_betweenness
+closeness_centrality, harmonic_centrality = closeness, harmonic
 minimum_spanning_forest, strongly_connected_components = mst, scc
 
 __version__ = "0.1.0"

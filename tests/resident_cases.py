@@ -32,12 +32,14 @@ _ALGORITHMS = {
     "mst": "ew.mst(g, symmetrize=True, memory_limit=limit)",
     "betweenness": "ew.betweenness(g, sources=[0, 1, 2], memory_limit=limit)",
     "edge_betweenness": "ew.edge_betweenness(g, sources=[0, 1, 2], memory_limit=limit)",
+    "closeness": "ew.closeness(g, vertices=[0, 1, 2], memory_limit=limit)",
 }
 _WEIGHTED = {
     "sssp": "ew.sssp(g, 0, memory_limit=limit)",
     "weighted_pagerank": "ew.pagerank(g, tol=1e-3, weighted=True, memory_limit=limit)",
     "weighted_pagerank_32": "ew.pagerank(g, tol=1e-3, weighted=True, dtype='float32', memory_limit=limit)",
     "mst": "ew.mst(g, symmetrize=True, memory_limit=limit)",
+    "weighted_closeness": "ew.closeness(g, vertices=[0, 1], weighted=True, memory_limit=limit)",
     "weighted_betweenness": "ew.betweenness(g, sources=[0, 1], weighted=True, memory_limit=limit)",
 }
 _PROGRAMS = {

@@ -200,6 +200,9 @@ ALGORITHMS = {
     "mst": lambda graph: ew.mst(graph, symmetrize=True),
     "betweenness": ew.betweenness,
     "edge_betweenness": ew.edge_betweenness,
+    "closeness": ew.closeness,
+    "harmonic": ew.harmonic,
+    "eccentricity": ew.eccentricity,
     "run": lambda graph: ew.run(Count, graph, device="cpu"),
 }
 

@@ -16,6 +16,9 @@ RUNS = {
     "mst": lambda: ew.mst(GRAPH),
     "betweenness": lambda: ew.betweenness(GRAPH, normalized=False),
     "edge_betweenness": lambda: ew.edge_betweenness(GRAPH),
+    "closeness": lambda: ew.closeness(GRAPH),
+    "harmonic": lambda: ew.harmonic(GRAPH, weighted=True),
+    "eccentricity": lambda: ew.eccentricity(GRAPH),
 }
 ARRAYS = {
     "bfs": ("level", "parent_index", "parent"),
@@ -26,6 +29,9 @@ ARRAYS = {
     "mst": ("source_index", "target_index", "weight", "source", "target"),
     "betweenness": ("dependency", "centrality"),
     "edge_betweenness": ("dependency", "centrality", "source_index", "target_index"),
+    "closeness": ("reached", "distance_sum", "reciprocal_sum", "farthest", "closeness"),
+    "harmonic": ("reached", "distance_sum", "reciprocal_sum", "farthest", "harmonic"),
+    "eccentricity": ("reached", "distance_sum", "reciprocal_sum", "farthest"),
 }
 CASES = [(algorithm, name) for algorithm, names in ARRAYS.items() for name in names]
 
