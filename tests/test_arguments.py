@@ -203,6 +203,9 @@ ALGORITHMS = {
     "closeness": ew.closeness,
     "harmonic": ew.harmonic,
     "eccentricity": ew.eccentricity,
+    "eigenvector": ew.eigenvector,
+    "katz": ew.katz,
+    "hits": ew.hits,
     "run": lambda graph: ew.run(Count, graph, device="cpu"),
 }
 

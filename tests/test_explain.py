@@ -24,6 +24,7 @@ CALLS = {
     "betweenness": lambda graph: (ew.betweenness, graph),
     "edge betweenness": lambda graph: (ew.edge_betweenness, graph),
     "closeness": lambda graph: (ew.closeness, graph),
+    "hits": lambda graph: (ew.hits, graph),
     "program": lambda graph: (ew.run, PULLED(**GIVEN), graph),
 }
 

@@ -19,6 +19,9 @@ RUNS = {
     "closeness": lambda: ew.closeness(GRAPH),
     "harmonic": lambda: ew.harmonic(GRAPH, weighted=True),
     "eccentricity": lambda: ew.eccentricity(GRAPH),
+    "eigenvector": lambda: ew.eigenvector(GRAPH),
+    "katz": lambda: ew.katz(GRAPH, weighted=True, alpha=0.01),
+    "hits": lambda: ew.hits(GRAPH),
 }
 ARRAYS = {
     "bfs": ("level", "parent_index", "parent"),
@@ -32,6 +35,9 @@ ARRAYS = {
     "closeness": ("reached", "distance_sum", "reciprocal_sum", "farthest", "closeness"),
     "harmonic": ("reached", "distance_sum", "reciprocal_sum", "farthest", "harmonic"),
     "eccentricity": ("reached", "distance_sum", "reciprocal_sum", "farthest"),
+    "eigenvector": ("centrality",),
+    "katz": ("centrality",),
+    "hits": ("authority", "hub"),
 }
 CASES = [(algorithm, name) for algorithm, names in ARRAYS.items() for name in names]
 
@@ -102,6 +108,7 @@ def test_a_changed_number_of_reached_vertices_is_found(algorithm):
         ("betweenness", "num_sources"),
         ("edge_betweenness", "num_sources"),
         ("pagerank", "tol"),
+        ("eigenvector", "tol"),
     ],
 )
 @pytest.mark.parametrize("value", [-1, 1.0, np.nan, np.inf, "6", None, np.array([6, 6])])

@@ -67,7 +67,7 @@ ALGORITHMS = {
     name: parameters(getattr(ew, "connected_components" if name == "components" else name))
     for name in (
         *("bfs", "sssp", "pagerank", "components", "scc", "mst", "betweenness", "edge_betweenness"),
-        *("closeness", "harmonic", "eccentricity"),
+        *("closeness", "harmonic", "eccentricity", "eigenvector", "katz", "hits"),
     )
 }
 GENERATORS = {
