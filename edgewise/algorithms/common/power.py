@@ -165,7 +165,7 @@ def begin_power(
         given: numbers of vertices that are to be looked up.
     """
     n, m = graph.num_vertices, graph.num_arcs
-    of_vertices = 8 * (n + 1) * (5 + back + 2 * len(given)) + 16 * (n // BLOCK + 1)
+    of_vertices = 8 * (n + 1) * (4 + 2 * back) + 16 * (n // BLOCK + 1)
     on_gpu = Form(program, no_memory, (Pull, Buffered))
     return begin(
         name,
