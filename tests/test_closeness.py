@@ -159,13 +159,27 @@ def test_arguments_that_are_refused(algorithm):
         (lambda: algorithm(graph, vertices=[]), ParameterError, f"{name}: vertices: there are none"),
         (lambda: algorithm(graph, vertices=[1, 1]), ParameterError, "vertices: one is given twice"),
         (lambda: algorithm(graph, vertices=[9]), GraphError, "the graph has no vertex 9"),
-        (lambda: algorithm(graph, sources=[0]), ParameterError, "has no argument 'sources'"),
         (lambda: algorithm(graph, device="tpu"), ScheduleError, "device is 'tpu'"),
         (lambda: algorithm(graph, schedule=ew.Schedule(ew.Push()), device="cpu"), ScheduleError, "delivery"),
         (lambda: algorithm(graph, memory_limit=10, device="cpu"), MemoryLimitError, f"{name} needs"),
     ):
         with pytest.raises(error, match=problem):
             call()
+
+
+def test_names_of_networkx_are_told():
+    graph = ew.generate.path(3)
+    for algorithm, name in (
+        (ew.closeness, "u"),
+        (ew.closeness, "distance"),
+        (ew.harmonic, "sources"),
+        (ew.harmonic, "nbunch"),
+        (ew.eccentricity, "v"),
+    ):
+        with pytest.raises(
+            ParameterError, match=f"{algorithm.__name__} has no argument '{name}', as NetworkX has"
+        ):
+            algorithm(graph, **{name: 1})
 
 
 def test_a_tight_limit_takes_fewer_threads():

@@ -134,6 +134,16 @@ def test_what_does_not_converge_is_told():
         ew.katz(graph, alpha=0.5, max_iterations=10_000)
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("weight", [1e300, 1e-300])
+def test_weights_by_which_values_leave_float64_are_refused(algorithm, weight):
+    graph = ew.Graph.from_edges([0, 1, 1], [1, 0, 2], np.full(3, weight))
+    with pytest.raises(
+        GraphError, match=r"the largest weight is 1e.300, so squares of sums may leave float64"
+    ):
+        algorithm(graph, weighted=True)
+
+
 def test_names_and_the_first():
     graph = ew.Graph.from_edges(list("abcd"), list("xxxy"))
     found = ew.hits(graph, tol=1e-14)

@@ -76,7 +76,6 @@ class ClosenessResult(DistancesResult):
 @names_elsewhere(
     u="vertices, which takes one or several",
     distance="weighted=True for the weights of the graph, or weighted=False",
-    sources="vertices",
 )
 def closeness(
     graph: Graph,

@@ -42,7 +42,6 @@ class EccentricityResult(DistancesResult):
     v="vertices, which takes one or several",
     sp="none: distances are found, not given",
     weight="weighted=True for the weights of the graph, or weighted=False",
-    sources="vertices",
 )
 def eccentricity(
     graph: Graph,

@@ -1,7 +1,7 @@
 """Centralities by power iteration: what they have in common. See `eigenvector`, `katz` and `hits`.
 
 A call is a `Power`, which says what an iteration does. `iterate_on_cpu` carries it out by `power_iterations`, programs
-on a GPU do the same, and `verify_powers` repeats it by SciPy.
+on a GPU do the same, and `repeat` does so by SciPy.
 """
 
 from typing import Any, NamedTuple
@@ -36,6 +36,8 @@ _LIKELY_ITERATIONS, _BARRIERS = 30, 4
 #: The relative difference of values that are repeated by SciPy, all of whose summands are at least 0; the change may be
 #: off by this share of the values beside it. Values below the other number count as equal.
 TOLERANCE, NOTHING = 1e-8, 1e-290
+#: Sums of weights may be from 1 / _EXTREME to _EXTREME.
+_EXTREME = 2.0**500
 
 
 class Power(NamedTuple):
@@ -43,7 +45,6 @@ class Power(NamedTuple):
     in-edges, plus `added`, and scaled.
 
     Attributes:
-        name: what runs, for messages.
         graph: the graph.
         weighted: whether values along arcs are multiplied by weights.
         start: the values to begin with, float64, shape (n,).
@@ -55,7 +56,6 @@ class Power(NamedTuple):
         limit: the most iterations.
     """
 
-    name: str
     graph: Graph
     weighted: bool
     start: np.ndarray
@@ -128,13 +128,17 @@ def checked_power(
 
     Raises:
         ParameterError: one of them is none.
-        GraphError: weights that are missing or negative.
+        GraphError: weights that are missing or negative, or so large or small that squares of sums leave float64.
     """
     weighted = uses_weights(name, graph, weighted, by_itself=False)
-    if weighted and weight_range(graph)[0] < 0:
-        raise GraphError(
-            f"{name}: the weight {weight_range(graph)[0]} is negative; expected weights of at least 0"
-        )
+    if weighted:
+        least, heaviest = weight_range(graph)
+        if least < 0:
+            raise GraphError(f"{name}: the weight {least} is negative; expected weights of at least 0")
+        if heaviest != 0 and not 1 / _EXTREME <= heaviest <= _EXTREME / max(graph.num_arcs, 1):
+            raise GraphError(
+                f"{name}: the largest weight is {heaviest}, so squares of sums may leave float64; scale the weights"
+            )
     return (
         weighted,
         as_float(f"{name}: tol", tol, "a number of at least 0"),

@@ -92,7 +92,8 @@ def eigenvector(
 
     Raises:
         ParameterError: a parameter out of its range.
-        GraphError: weights that are missing or negative, an id that is not in the graph.
+        GraphError: weights that are missing, negative, or so large or small that values leave float64; an id that is
+            not in the graph.
         ScheduleError: a balance or a layout on the CPU, or ``Push()``.
         MemoryLimitError: more memory is needed than allowed.
     """
@@ -114,8 +115,6 @@ def eigenvector(
     begin_with = distribution(graph, "eigenvector: start", start)
     if begin_with is None:
         begin_with = np.full(n, 1 / max(n, 1))
-    power = Power(
-        "eigenvector", graph, weighted, begin_with, np.zeros(1), 1.0, 1.0, False, UNIT_LENGTH, tol * n, limit
-    )
+    power = Power(graph, weighted, begin_with, np.zeros(1), 1.0, 1.0, False, UNIT_LENGTH, tol * n, limit)
     iterated, run = task.find(power, total=limit)
     return EigenvectorResult(power, tol, run, iterated, {"centrality": iterated.values})

@@ -122,7 +122,8 @@ def hits(
 
     Raises:
         ParameterError: a parameter out of its range.
-        GraphError: weights that are missing or negative, an id that is not in the graph.
+        GraphError: weights that are missing, negative, or so large or small that values leave float64; an id that is
+            not in the graph.
         ScheduleError: a balance or a layout on the CPU, or ``Push()``.
         MemoryLimitError: more memory is needed than allowed.
     """
@@ -144,6 +145,6 @@ def hits(
     begin_with = distribution(graph, "hits: start", start)
     if begin_with is None:
         begin_with = np.full(graph.num_vertices, 1 / max(graph.num_vertices, 1))
-    power = Power("hits", graph, weighted, begin_with, np.zeros(1), 0.0, 1.0, True, UNIT_SUM, tol, limit)
+    power = Power(graph, weighted, begin_with, np.zeros(1), 0.0, 1.0, True, UNIT_SUM, tol, limit)
     iterated, run = task.find(power, total=limit)
     return HITSResult(power, tol, run, iterated, normalized=bool(normalized))

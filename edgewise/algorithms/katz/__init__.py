@@ -120,7 +120,8 @@ def katz(
 
     Raises:
         ParameterError: a parameter out of its range, or an alpha by which values grow beyond float64.
-        GraphError: weights that are missing or negative, an id that is not in the graph.
+        GraphError: weights that are missing, negative, or so large or small that values leave float64; an id that is
+            not in the graph.
         ScheduleError: a balance or a layout on the CPU, or ``Push()``.
         MemoryLimitError: more memory is needed than allowed.
     """
@@ -144,7 +145,7 @@ def katz(
     n = graph.num_vertices
     added = np.full(1, number) if number is not None else _beta_of_all(graph, beta)
     begin_with = np.zeros(n) if start is None else vertex_numbers(graph, "katz: start", start)
-    power = Power("katz", graph, weighted, begin_with, added, 0.0, alpha, False, AS_THEY_ARE, tol * n, limit)
+    power = Power(graph, weighted, begin_with, added, 0.0, alpha, False, AS_THEY_ARE, tol * n, limit)
     iterated, run = task.find(power, total=limit)
     if not np.isfinite(iterated.residual):
         raise ParameterError(
