@@ -241,7 +241,8 @@ def measure(name: str, repeat: int, rivals: set[str]) -> Iterator[Row]:
         ours = outcomes["edgewise"]
         if ours.error is not None:
             raise ours.error
-        ours.result.verify(graph) if name in SPECTRAL else None
+        if name in SPECTRAL:  # to verify sums over all pairs takes as long as the slowest rival
+            ours.result.verify(graph)
         expected = ours.job.answer(ours.result)
         for contender, outcome in outcomes.items():
             if outcome.error is not None:
