@@ -2,7 +2,8 @@
 
 A program says what happens on one edge and on one vertex; edgewise runs it on every core. See `Program` for the
 contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components`, `scc`, `mst`,
-`betweenness`, `edge_betweenness` for what is ready made.
+`betweenness`, `edge_betweenness`, `closeness`, `harmonic`, `eccentricity`, `eigenvector`, `katz`,
+`hits` for what is ready made.
 """
 
 from edgewise import early as early  # first, for Ctrl-C during the imports
@@ -11,7 +12,11 @@ from edgewise import early as early  # first, for Ctrl-C during the imports
 from edgewise import approx, generate
 from edgewise.algorithms.betweenness import betweenness, edge_betweenness
 from edgewise.algorithms.bfs import bfs
+from edgewise.algorithms.closeness import closeness, eccentricity, harmonic
 from edgewise.algorithms.components import connected_components
+from edgewise.algorithms.eigenvector import eigenvector
+from edgewise.algorithms.hits import hits
+from edgewise.algorithms.katz import katz
 from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
@@ -103,14 +108,24 @@ __all__ = [
     "betweenness_centrality",
     "bfs",
     "build",
+    "closeness",
+    "closeness_centrality",
     "combiner",
     "connected_components",
+    "eccentricity",
     "edge",
     "edge_betweenness",
     "edge_betweenness_centrality",
+    "eigenvector",
+    "eigenvector_centrality",
     "explain",
     "fields",
     "generate",
+    "harmonic",
+    "harmonic_centrality",
+    "hits",
+    "katz",
+    "katz_centrality",
     "load",
     "minimum_spanning_forest",
     "mst",
@@ -129,6 +144,8 @@ __all__ = [
 
 #: The names that NetworkX has for these, in full.
 betweenness_centrality, edge_betweenness_centrality = betweenness, edge_betweenness
+closeness_centrality, harmonic_centrality = closeness, harmonic
+eigenvector_centrality, katz_centrality = eigenvector, katz
 minimum_spanning_forest, strongly_connected_components = mst, scc
 
 __version__ = "0.1.0"

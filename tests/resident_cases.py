@@ -32,12 +32,17 @@ _ALGORITHMS = {
     "mst": "ew.mst(g, symmetrize=True, memory_limit=limit)",
     "betweenness": "ew.betweenness(g, sources=[0, 1, 2], memory_limit=limit)",
     "edge_betweenness": "ew.edge_betweenness(g, sources=[0, 1, 2], memory_limit=limit)",
+    "closeness": "ew.closeness(g, vertices=[0, 1, 2], memory_limit=limit)",
+    "eigenvector": "ew.eigenvector(g, memory_limit=limit)",
+    "hits": "ew.hits(g, max_iterations=20, memory_limit=limit)",
 }
 _WEIGHTED = {
     "sssp": "ew.sssp(g, 0, memory_limit=limit)",
     "weighted_pagerank": "ew.pagerank(g, tol=1e-3, weighted=True, memory_limit=limit)",
     "weighted_pagerank_32": "ew.pagerank(g, tol=1e-3, weighted=True, dtype='float32', memory_limit=limit)",
     "mst": "ew.mst(g, symmetrize=True, memory_limit=limit)",
+    "weighted_katz": "ew.katz(g, alpha=1e-6, weighted=True, memory_limit=limit)",
+    "weighted_closeness": "ew.closeness(g, vertices=[0, 1], weighted=True, memory_limit=limit)",
     "weighted_betweenness": "ew.betweenness(g, sources=[0, 1], weighted=True, memory_limit=limit)",
 }
 _PROGRAMS = {
@@ -85,6 +90,7 @@ _OPTIONS = {
     "pagerank_32": "ew.pagerank(g, tol=1e-3, dtype='float32', memory_limit=limit)",
     "pagerank_from": "ew.pagerank(g, tol=1e-3, start=x, personalization=x, memory_limit=limit)",
     "pagerank_from_32": "ew.pagerank(g, tol=1e-3, start=x, personalization=x, dtype='float32', memory_limit=limit)",
+    "katz_from": "ew.katz(g, alpha=1e-3, beta=x, start=some, memory_limit=limit)",
     "pagerank_from_ids": "ew.pagerank(g, tol=1e-3, start=some, memory_limit=limit)",
     "bfs_one_thread": f"ew.bfs(g, 0, schedule={_ONE}, memory_limit=limit)",
     "bfs_eight_threads": "ew.bfs(g, 0, schedule=ew.Schedule(num_threads=8), memory_limit=limit)",

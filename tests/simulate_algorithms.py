@@ -333,6 +333,27 @@ def compare_building():
                     np.testing.assert_array_equal(got, getattr(expected, name), err_msg=name)
 
 
+def compare_centralities():
+    """Sums of distances, all at once and one after the other, and power iterations, with and without weights."""
+    for name in BALANCED:
+        graph = GRAPHS[name]
+        for algorithm in (ew.closeness, ew.eccentricity):
+            for options in ({}, {"vertices": [3, 5]}, {"vertices": [3, 5], "weighted": True}):
+                got, expected = (algorithm(graph, device=device, **options) for device in ("cuda", "cpu"))
+                same(got, expected, "reached", "distance_sum", "farthest")
+                np.testing.assert_allclose(got.reciprocal_sum, expected.reciprocal_sum, rtol=1e-14)
+        few, each = {"max_iterations": 3, "start": {3: 1.0, 4: 2.0}}, 1.0 + np.arange(graph.num_vertices)
+        for algorithm, more in ((ew.eigenvector, {}), (ew.katz, {"beta": each}), (ew.hits, {})):
+            for options in ({}, {"weighted": True, **few, **more}, {"max_iterations": 0}):
+                got, expected = (algorithm(graph, device=device, **options) for device in ("cuda", "cpu"))
+                assert (got.iterations, got.converged) == (expected.iterations, expected.converged)
+                for column, values in got.columns().items():
+                    np.testing.assert_allclose(values, getattr(expected, column), rtol=1e-11)
+                assert got.verify(graph)
+    with_balance = both(ew.katz, GRAPHS["random"], balance=ew.WarpMapped(8), alpha=0.02)
+    np.testing.assert_allclose(*(each.centrality for each in with_balance), rtol=1e-11)
+
+
 def main():
     """Print the name of each graph on which all agreed; the exit code is 1 where one does not."""
     if sys.argv[1:] == ["warps"]:
@@ -353,6 +374,7 @@ def main():
             print(name, flush=True)
         compare_options()
         compare_coalesced()
+        compare_centralities()
         return
     for name, graph in GRAPHS.items():
         compare(graph)

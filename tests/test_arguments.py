@@ -200,6 +200,12 @@ ALGORITHMS = {
     "mst": lambda graph: ew.mst(graph, symmetrize=True),
     "betweenness": ew.betweenness,
     "edge_betweenness": ew.edge_betweenness,
+    "closeness": ew.closeness,
+    "harmonic": ew.harmonic,
+    "eccentricity": ew.eccentricity,
+    "eigenvector": ew.eigenvector,
+    "katz": ew.katz,
+    "hits": ew.hits,
     "run": lambda graph: ew.run(Count, graph, device="cpu"),
 }
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from paths_by_integers import WEIGHTS, dependencies, diamonds, drawn_for_networkx, drawn_graphs, two_ways
 
 import edgewise as ew
-from edgewise.algorithms.betweenness.cpu_dijkstra import make_heap, settle
+from edgewise.algorithms.common.dijkstra import make_heap, settle
 from edgewise.algorithms.common.lengths import arcs_of
 from edgewise.errors import GraphError, MemoryLimitError, ParameterError, ScheduleError, VerificationError
 from edgewise.kernels.cpu.team import Team, cancelled, team_kernel

@@ -23,6 +23,8 @@ CALLS = {
     "pagerank": lambda graph: (ew.pagerank, graph),
     "betweenness": lambda graph: (ew.betweenness, graph),
     "edge betweenness": lambda graph: (ew.edge_betweenness, graph),
+    "closeness": lambda graph: (ew.closeness, graph),
+    "hits": lambda graph: (ew.hits, graph),
     "program": lambda graph: (ew.run, PULLED(**GIVEN), graph),
 }
 
@@ -51,7 +53,7 @@ def bytes_of(text):
 
 
 #: Take less if their limit is lower: fewer sources at a time, no in-edges.
-ADAPTS = ("bfs", "betweenness", "edge betweenness")
+ADAPTS = ("bfs", "betweenness", "edge betweenness", "closeness")
 
 
 @pytest.mark.parametrize("name", ADAPTS)

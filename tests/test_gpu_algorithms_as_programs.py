@@ -172,3 +172,29 @@ def test_replicas_send_for_their_vertices(name, threshold):
     assert told.difference.is_exact
     with pytest.raises(ScheduleError, match="made for another graph than"):
         ew.bfs(made.original, 0, device="cuda", schedule=made.schedule)
+
+
+@pytest.mark.parametrize("algorithm", [ew.closeness, ew.harmonic, ew.eccentricity])
+def test_sums_of_distances(algorithm):
+    for name, graph in SMALL.items():
+        if graph.num_vertices == 0:
+            continue
+        some = graph.ids_of(np.unique([0, graph.num_vertices // 2])).tolist()
+        for options in ({}, {"vertices": some}, {"vertices": some, "weighted": graph.weighted}):
+            got, expected = (algorithm(graph, device=device, **options) for device in ("cuda", "cpu"))
+            same(name, got, expected, "reached", "distance_sum", "farthest")
+            np.testing.assert_allclose(got.reciprocal_sum, expected.reciprocal_sum, rtol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("algorithm", [ew.eigenvector, ew.katz, ew.hits])
+def test_power_iterations(algorithm, weighted):
+    for name, graph in SMALL.items():
+        options = {"weighted": weighted and graph.weighted, "max_iterations": 20}
+        options |= {"alpha": 1e-4} if algorithm is ew.katz else {}
+        got, expected = (algorithm(graph, device=device, **options) for device in ("cuda", "cpu"))
+        same(name, got, expected, "iterations", "converged")
+        for column in expected.columns():
+            ours, theirs = getattr(got, column), getattr(expected, column)
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-300, err_msg=name)
+        assert got.verify(graph)

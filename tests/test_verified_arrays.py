@@ -16,6 +16,12 @@ RUNS = {
     "mst": lambda: ew.mst(GRAPH),
     "betweenness": lambda: ew.betweenness(GRAPH, normalized=False),
     "edge_betweenness": lambda: ew.edge_betweenness(GRAPH),
+    "closeness": lambda: ew.closeness(GRAPH),
+    "harmonic": lambda: ew.harmonic(GRAPH, weighted=True),
+    "eccentricity": lambda: ew.eccentricity(GRAPH),
+    "eigenvector": lambda: ew.eigenvector(GRAPH),
+    "katz": lambda: ew.katz(GRAPH, weighted=True, alpha=0.01),
+    "hits": lambda: ew.hits(GRAPH),
 }
 ARRAYS = {
     "bfs": ("level", "parent_index", "parent"),
@@ -26,6 +32,12 @@ ARRAYS = {
     "mst": ("source_index", "target_index", "weight", "source", "target"),
     "betweenness": ("dependency", "centrality"),
     "edge_betweenness": ("dependency", "centrality", "source_index", "target_index"),
+    "closeness": ("reached", "distance_sum", "reciprocal_sum", "farthest", "closeness"),
+    "harmonic": ("reached", "distance_sum", "reciprocal_sum", "farthest", "harmonic"),
+    "eccentricity": ("reached", "distance_sum", "reciprocal_sum", "farthest"),
+    "eigenvector": ("centrality",),
+    "katz": ("centrality",),
+    "hits": ("authority", "hub"),
 }
 CASES = [(algorithm, name) for algorithm, names in ARRAYS.items() for name in names]
 
@@ -96,6 +108,7 @@ def test_a_changed_number_of_reached_vertices_is_found(algorithm):
         ("betweenness", "num_sources"),
         ("edge_betweenness", "num_sources"),
         ("pagerank", "tol"),
+        ("eigenvector", "tol"),
     ],
 )
 @pytest.mark.parametrize("value", [-1, 1.0, np.nan, np.inf, "6", None, np.array([6, 6])])

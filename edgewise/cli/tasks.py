@@ -65,6 +65,7 @@ class Task:
         several: those of them that take several ids, too.
         booleans: parameters that are true or false.
         elsewhere: for names that NetworkX has for parameters, what to give instead.
+        on_ranks: whether it is an algorithm that runs on several ranks.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Task:
     several: tuple[str, ...]
     booleans: tuple[str, ...]
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    on_ranks: bool = False
 
     @property
     def is_program(self) -> bool:
@@ -194,6 +196,7 @@ def find_algorithm(name: str) -> Task:
         several,
         booleans,
         vars(function).get("names_elsewhere", {}),
+        "distributed" in inspect.signature(function).parameters,
     )
 
 

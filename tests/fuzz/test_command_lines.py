@@ -65,7 +65,10 @@ def parameters(function: object) -> list[str]:
 
 ALGORITHMS = {
     name: parameters(getattr(ew, "connected_components" if name == "components" else name))
-    for name in ("bfs", "sssp", "pagerank", "components", "scc", "mst", "betweenness", "edge_betweenness")
+    for name in (
+        *("bfs", "sssp", "pagerank", "components", "scc", "mst", "betweenness", "edge_betweenness"),
+        *("closeness", "harmonic", "eccentricity", "eigenvector", "katz", "hits"),
+    )
 }
 GENERATORS = {
     name: parameters(getattr(generate, name))

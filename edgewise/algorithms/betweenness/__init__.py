@@ -15,7 +15,7 @@ from the source on, and paths are equally long if these sums are equal, as in Ne
 Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
 variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for ends.
 
-Steps. `cpu`, with weights after the search of `cpu_dijkstra`; on a GPU `cuda_batched`, or `cuda_weighted`.
+Steps. `cpu`, with weights after the search of `common.dijkstra`; on a GPU `cuda_batched`, or `cuda_weighted`.
 """
 
 import os
@@ -27,9 +27,9 @@ import numpy as np
 from edgewise.algorithms.betweenness.cpu import ON_VERTICES, ON_VERTICES_AND_ENDS
 from edgewise.algorithms.betweenness.dependencies import sum_dependencies
 from edgewise.algorithms.betweenness.edges import edge_betweenness as edge_betweenness
-from edgewise.algorithms.betweenness.sources import asked_sources
 from edgewise.algorithms.betweenness.sums import DependencyResult
 from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
+from edgewise.algorithms.common.sources import asked_sources
 from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.errors import ParameterError
 from edgewise.execution import Progress

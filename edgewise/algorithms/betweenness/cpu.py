@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.betweenness.cpu_dijkstra import Heap, make_heap, settle
+from edgewise.algorithms.common.dijkstra import Heap, make_heap, settle
 from edgewise.algorithms.common.lengths import length
 from edgewise.kernels.cache import device_function, inlined_function
 from edgewise.kernels.cpu.team import barrier, cancelled, claim, report, rewind, team_kernel

@@ -15,8 +15,8 @@ from edgewise.algorithms.betweenness.memory import (
     batch_bytes,
     source_bytes,
 )
-from edgewise.algorithms.betweenness.sources import Asked
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
+from edgewise.algorithms.common.sources import Asked
 from edgewise.errors import DistributedError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.graph import Arrays, least_pages

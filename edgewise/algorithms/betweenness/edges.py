@@ -12,7 +12,7 @@ edge has the sum of its two arcs' values.
 Reference. Brandes, "On variants of shortest-path betweenness centrality and their generic computation", Social Networks
 30 (2008), section 3.3.
 
-Steps. `cpu`, with weights after the search of `cpu_dijkstra`; on a GPU `cuda_weighted`.
+Steps. `cpu`, with weights after the search of `common.dijkstra`; on a GPU `cuda_weighted`.
 """
 
 import os
@@ -23,9 +23,9 @@ import numpy as np
 
 from edgewise.algorithms.betweenness.cpu import ON_ARCS
 from edgewise.algorithms.betweenness.dependencies import sum_dependencies
-from edgewise.algorithms.betweenness.sources import asked_sources
 from edgewise.algorithms.betweenness.sums import DependencyResult
 from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
+from edgewise.algorithms.common.sources import asked_sources
 from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.edge_result import EdgeResult
 from edgewise.errors import ParameterError

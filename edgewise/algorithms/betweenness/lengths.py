@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from edgewise.algorithms.common.lengths import WeightedArcs, arcs_of, distance_dtype, weight_range
+from edgewise.algorithms.common.lengths import WeightedArcs, arcs_of, sum_dtype, weight_range
 from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.errors import GraphError
 from edgewise.graph import Graph
@@ -21,19 +21,13 @@ def exact_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
     """
     if not uses_weights(name, graph, weighted, by_itself=False):
         return np.dtype(np.int32)
-    least, heaviest = weight_range(graph)
+    least, _ = weight_range(graph)
     if not least > 0:
         raise GraphError(
             f"{name}: the weight {least} is not positive; expected weights above 0, since a cycle of length 0 makes "
             "infinitely many shortest paths"
         )
-    if distance_dtype(graph).kind == "i":
-        return np.dtype(np.int64)
-    if heaviest * graph.num_vertices == np.inf:
-        raise GraphError(
-            f"{name}: weights up to {heaviest} could sum to more than float64 holds; scale them down"
-        )
-    return np.dtype(np.float64)
+    return sum_dtype(name, graph)
 
 
 def arcs_for(graph: Graph, weighted: bool) -> WeightedArcs:

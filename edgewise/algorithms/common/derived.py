@@ -27,7 +27,7 @@ def check_derived(result: Result, *names: str) -> None:
         expected = np.asarray(getattr(type(result), name).func(result))
         if given.shape != expected.shape:
             raise VerificationError(f"{name} has the shape {given.shape}; expected {expected.shape}")
-        right = np.atleast_1d(given == expected)
+        right = np.atleast_1d((given == expected) | ((given != given) & (expected != expected)))  # NaN, too
         if not right.all():
             i = int(np.argmin(right))
             got, right_value = (np.atleast_1d(values)[i] for values in (given, expected))

@@ -76,6 +76,26 @@ def distance_dtype(graph: Graph) -> np.dtype:
     )
 
 
+def sum_dtype(name: str, graph: Graph) -> np.dtype:
+    """The dtype of distances by weights as wide as they come: int64, or float64.
+
+    Args:
+        name: what runs, for messages.
+        graph: a graph with weights of at least 0.
+
+    Raises:
+        GraphError: a distance could be more than that holds.
+    """
+    if distance_dtype(graph).kind == "i":
+        return np.dtype(np.int64)
+    heaviest = weight_range(graph)[1]
+    if heaviest * graph.num_vertices == np.inf:
+        raise GraphError(
+            f"{name}: weights up to {heaviest} could sum to more than float64 holds; scale them down"
+        )
+    return np.dtype(np.float64)
+
+
 @functools.cache
 def unreached_value(dtype: np.dtype) -> Any:
     """The distance of a vertex that was not reached, as a NumPy scalar: inf, or the largest integer."""

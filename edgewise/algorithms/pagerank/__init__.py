@@ -24,6 +24,7 @@ import numpy as np
 
 from edgewise.algorithms.common.derived import check_numbers
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
+from edgewise.algorithms.common.distribution import distribution
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
 from edgewise.algorithms.common.numbers import as_float, as_steps
@@ -31,7 +32,7 @@ from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.algorithms.pagerank.cpu import LIKELY_ITERATIONS, ROUNDS, rank, rank_memory, rank_work
 from edgewise.algorithms.pagerank.memory import apart_bytes, apart_lists, in_place_bytes
 from edgewise.algorithms.pagerank.verify import Outcome, verify_converged, verify_outcome
-from edgewise.algorithms.pagerank.walk import Ranked, Walk, distribution
+from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
@@ -133,7 +134,7 @@ class PageRankResult(VertexResult):
         saved = SavedColumns(graph, columns)
         weighted = uses_weights("pagerank", graph, weighted, by_itself=False)
         checked = check_parameters(graph, damping, tol, 0, weighted, dtype)
-        jump = None if personalization is None else distribution(graph, "personalization", personalization)
+        jump = distribution(graph, "pagerank: personalization", personalization)
         walk = Walk(graph, checked.damping, jump, weighted)
         return verify_converged(walk, saved.numbers("rank", checked.kind), checked.enough)
 
@@ -240,8 +241,8 @@ def pagerank(
         ),
         distributed=distributed,
     )
-    jump = None if personalization is None else distribution(graph, "personalization", personalization)
-    begin_with = None if start is None else distribution(graph, "start", start)
+    jump = distribution(graph, "pagerank: personalization", personalization)
+    begin_with = distribution(graph, "pagerank: start", start)
     walk = Walk(graph, damping, jump, weighted)
     ranked, run = task.find(walk, begin_with, kind, enough, limit, total=limit)
     return PageRankResult(graph, run, ranked, walk, begin_with, enough, limit)

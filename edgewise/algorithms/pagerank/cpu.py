@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.algorithms.common.distribution import distributing
+from edgewise.algorithms.common.gather import BLOCK
 from edgewise.algorithms.pagerank.cpu_iterate import (
-    BLOCK,
     CONVERGED,
     COUNTERS,
     DONE,
@@ -15,7 +16,7 @@ from edgewise.algorithms.pagerank.cpu_iterate import (
     iterate,
     sum_up,
 )
-from edgewise.algorithms.pagerank.walk import Ranked, Walk, distributing, walking
+from edgewise.algorithms.pagerank.walk import Ranked, Walk, walking
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cpu.team import run_alone

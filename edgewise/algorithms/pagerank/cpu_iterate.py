@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.common.gather import BLOCK, gather_block
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
 from edgewise.kernels.words import CPU_LINE, Allocator
 
-BLOCK = 1024
 #: Words of the counters: iterations done, and whether the last one changed little enough to end.
 COUNTERS = Allocator(0, CPU_LINE)
 DONE, CONVERGED = COUNTERS.take_line(), COUNTERS.take_line()
@@ -53,49 +53,6 @@ class Ranks(NamedTuple):
     partial: np.ndarray
     sums: np.ndarray
     counters: np.ndarray
-
-
-@device_function
-def _gather_block(web: Any, share: Any, first: Any, last: Any, gathered: Any) -> None:
-    """Sum what the in-neighbours of each vertex give it: four sums side by side, and the last arcs padded to four.
-
-    A single sum would wait for each addition; processors could not predict the end of a loop over the last arcs.
-    """
-    sources, num_arcs, nobody = web.in_sources, np.uint64(len(web.in_sources)), np.uint64(len(share) - 1)
-    arc = np.uint64(web.in_offsets[first])
-    for v in range(first, last):
-        end = np.uint64(web.in_offsets[v + _ONE])
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        while arc + _FOUR < end:
-            a += np.float64(share[np.uint64(sources[arc])])
-            b += np.float64(share[np.uint64(sources[arc + _ONE])])
-            c += np.float64(share[np.uint64(sources[arc + _TWO])])
-            d += np.float64(share[np.uint64(sources[arc + _THREE])])
-            arc += _FOUR
-        if arc + _FOUR <= num_arcs:
-            i, j = np.uint64(sources[arc]), np.uint64(sources[arc + _ONE])
-            k, m = np.uint64(sources[arc + _TWO]), np.uint64(sources[arc + _THREE])
-            a += np.float64(share[i if arc < end else nobody])
-            b += np.float64(share[j if arc + _ONE < end else nobody])
-            c += np.float64(share[k if arc + _TWO < end else nobody])
-            d += np.float64(share[m if arc + _THREE < end else nobody])
-        else:
-            for rest in range(arc, end):
-                a += np.float64(share[np.uint64(sources[rest])])
-        arc = end
-        gathered[v] = (a + b) + (c + d)
-
-
-@device_function
-def _gather_weighted_block(web: Any, share: Any, first: Any, last: Any, gathered: Any) -> None:
-    """Sum what the in-neighbours of each vertex give it, times the weights of the arcs."""
-    arc = np.uint64(web.in_offsets[first])
-    for v in range(first, last):
-        end, total = np.uint64(web.in_offsets[v + _ONE]), 0.0
-        while arc < end:
-            total += np.float64(share[np.uint64(web.in_sources[arc])]) * np.float64(web.in_weights[arc])
-            arc += _ONE
-        gathered[v] = total
 
 
 @device_function
@@ -186,10 +143,7 @@ def iterate(
             block += low
             first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
             if iteration > 0:
-                if len(web.in_weights):
-                    _gather_weighted_block(web, share, first, last, values)
-                else:
-                    _gather_block(web, share, first, last, values)
+                gather_block(web.in_offsets, web.in_sources, web.in_weights, share, first, last, values)
                 _mix_in_jumps(web, damping, spread, first, last, values)
             else:
                 for v in range(first, last):

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.common.gather import BLOCK
 from edgewise.algorithms.common.ranks import gathered
-from edgewise.algorithms.pagerank.cpu import BLOCK, is_last, iterate_once, ranked, ranks_to_begin, web_of
+from edgewise.algorithms.pagerank.cpu import is_last, iterate_once, ranked, ranks_to_begin, web_of
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.partition import by_arcs

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.pagerank.cpu import BLOCK
+from edgewise.algorithms.common.gather import BLOCK
 from edgewise.algorithms.pagerank.walk import Walk
 from edgewise.errors import VerificationError
 from edgewise.text import shown

@@ -1,27 +1,20 @@
 """The random walk that PageRank ranks: where it jumps to, and how a vertex divides its rank among its arcs."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.common.lengths import weight_range
-from edgewise.errors import ParameterError
 from edgewise.graph import Graph, Made, csr
-from edgewise.graph.checks import check_order
-from edgewise.graph.ids import as_array
 from edgewise.kernels.cpu.launch import launch
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.memory import Step, in_turn
-from edgewise.numeric import is_number
-from edgewise.text import shown
 
 #: Sums of weights from 1 / _EXTREME to _EXTREME leave room in float32 for what is computed with them.
 _EXTREME = 2.0**64
 _ROWS_PER_PIECE = 1024
-#: Bytes of an id in a list, with its index and its value in arrays.
-_ID_BYTES = 3 * 8
 _ONE = np.uint64(1)
 
 
@@ -123,49 +116,6 @@ def _divide_rows(
         for v in range(np.uint64(start), np.uint64(min(start + _ROWS_PER_PIECE, len(most)))):
             for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
                 ratios[k] = np.float64(weights[k]) / most[v]
-
-
-def distributing(graph: Graph, *given: Mapping[Any, float] | np.ndarray | None) -> Step:
-    """The memory that `distribution` takes for these: for each id its index and its value; and once what the graph
-    keeps to look up ids."""
-    n = graph.num_vertices
-    looking_up = [graph.looking_up(())] if any(isinstance(each, Mapping) for each in given) else []
-    sizes = [_ID_BYTES * len(each) if isinstance(each, Mapping) else 0 for each in given if each is not None]
-    return in_turn(*looking_up, *(Step(8 * n, 8 * n + max(2 * n, size)) for size in sizes))
-
-
-def distribution(graph: Graph, name: str, given: Mapping[Any, float] | np.ndarray) -> np.ndarray:
-    """A distribution over the vertices, float64, shape (n,), that sums to 1."""
-    values = np.zeros(graph.num_vertices)
-    if isinstance(given, Mapping):
-        values[graph.index_of(list(given))] = _as_floats(name, given.values())
-    else:
-        check_order(given, graph.vertices, f"pagerank: {name}", ParameterError)
-        array = as_array(given, f"pagerank: {name}", ParameterError)
-        if array.shape != values.shape or array.dtype.kind not in "biuf":
-            raise ParameterError(
-                f"pagerank: {name} is an array of {array.dtype} and shape {array.shape}; expected numbers of shape "
-                f"{values.shape}, or a dictionary by id"
-            )
-        values[:] = array
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ParameterError(f"pagerank: {name} has negative, NaN or infinite values; expected none")
-    most = values.max(initial=0.0)
-    if most == 0 and graph.num_vertices:
-        raise ParameterError(f"pagerank: {name} sums to 0; expected a positive value for at least one vertex")
-    values /= most or 1.0  # so that no sum overflows
-    values /= values.sum() or 1.0
-    return values
-
-
-def _as_floats(name: str, values: Collection[Any]) -> np.ndarray:
-    """Numbers of any kind, also large integers, as float64."""
-    if not all(is_number(value) or isinstance(value, bool | np.bool_) for value in values):
-        raise ParameterError(f"pagerank: {name} has the values {shown(list(values))}; expected numbers")
-    try:
-        return np.fromiter(map(float, values), np.float64, len(values))
-    except OverflowError:
-        raise ParameterError(f"pagerank: {name} has a value beyond float64; scale its values down") from None
 
 
 class Ranked(NamedTuple):

@@ -1,4 +1,4 @@
-"""The sources that betweenness is summed over."""
+"""The vertices that a call asks for: the sources of sums, or those whose values are wanted."""
 
 from collections.abc import Iterator, Set
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from edgewise.text import shown
 
 
 class Asked(NamedTuple):
-    """The sources that a call asks for, before any of them is looked up.
+    """The vertices that a call asks for, before any of them is looked up.
 
     Attributes:
         name: that of the call, for messages.
@@ -21,6 +21,7 @@ class Asked(NamedTuple):
         given: the user's ids, or None.
         drawn: the number of sources drawn at random, or None.
         seed: the seed of the drawing.
+        argument: the name of the argument that gives them.
     """
 
     name: str
@@ -28,10 +29,11 @@ class Asked(NamedTuple):
     given: Any
     drawn: int | None
     seed: int
+    argument: str = "sources"
 
     @property
     def number(self) -> int:
-        """The number of sources."""
+        """Their number."""
         if self.given is not None:
             return 1 if self.graph.is_one(self.given) else len(self.given)
         return self.graph.num_vertices if self.drawn is None else self.drawn
@@ -47,7 +49,7 @@ class Asked(NamedTuple):
         """Their indices, int64.
 
         Raises:
-            GraphError: a source that is not in the graph.
+            GraphError: one that is not in the graph.
             ParameterError: the list is empty, or one is given twice.
         """
         if self.given is not None:
@@ -55,7 +57,7 @@ class Asked(NamedTuple):
             if len(found) == 0 or len(np.unique(found)) < len(found):
                 problem = "there are none" if len(found) == 0 else "one is given twice"
                 raise ParameterError(
-                    f"{self.name}: sources: {problem}; expected a list of different vertices"
+                    f"{self.name}: {self.argument}: {problem}; expected a list of different vertices"
                 )
             return found
         n = self.graph.num_vertices
@@ -90,3 +92,8 @@ def asked_sources(name: str, graph: Graph, k: Any, sources: Any, seed: Any) -> A
         )
         raise ParameterError(f"{name}: k is {shown(k)}; expected {possible}")
     return Asked(name, graph, None, int(k), int(seed))
+
+
+def asked_vertices(name: str, graph: Graph, given: Any) -> Asked:
+    """The vertices given by their ids, or all."""
+    return asked_sources(name, graph, None, given, 0)._replace(argument="vertices")

@@ -83,14 +83,14 @@ def settle(
     """Find distances, and queue the vertices that are reached in the order of these.
 
     Args:
-        arcs: see `common.lengths.WeightedArcs`; weights are above 0.
+        arcs: see `common.lengths.WeightedArcs`; weights are at least 0.
         distance: shape (n,): negative everywhere.
         queue: uint32, shape (n,).
         key, vertex, place: the heap of a thread.
 
     Returns:
-        The number of vertices that are reached, and whether each arc from them leads farther: it does not if rounding
-        loses its weight beside a distance.
+        The number of vertices that are reached, and whether each arc from them leads farther: it does not if its weight
+        is 0, or if rounding loses it beside a distance. Distances are right then, too.
     """
     zero = distance.dtype.type(0)
     distance[source] = zero
@@ -108,13 +108,13 @@ def settle(
             u, found = np.uint64(arcs.targets[k]), distance.dtype.type(here + length(arcs, k))
             if found <= here:
                 grows = False
-            elif distance[u] < 0:
+            if distance[u] < 0:
                 distance[u] = found
                 _rise(key, vertex, place, size, u, found)
                 size += _ONE
             elif found < distance[u]:
                 distance[u] = found
                 _rise(key, vertex, place, np.uint64(place[u]), u, found)
-        if not grows or (reached % _LOOK == 0 and cancelled(control)):
+        if reached % _LOOK == 0 and cancelled(control):
             break
     return reached, grows

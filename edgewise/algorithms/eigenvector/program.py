@@ -1,0 +1,86 @@
+"""Eigenvector centrality as a program.
+
+The sum of squares by which values are scaled is known one superstep after the values; so superstep k scales those of
+iteration k - 1 and compares them with those before. There is one superstep more than iterations.
+"""
+
+import math
+from typing import Any
+
+from edgewise.algorithms.common.power import Iterated, Power
+from edgewise.algorithms.common.programs import explain, prepared_for
+from edgewise.execution import Execution
+from edgewise.program.declare import (
+    ACTIVE,
+    SUM,
+    WEIGHT,
+    Program,
+    aggregator,
+    edge,
+    parameter,
+    vertex,
+)
+
+
+class Eigenvector(Program):
+    """Values as in `eigenvector`: `value` before, and `raw` after an iteration, not scaled yet."""
+
+    enough = parameter("float64")
+    raw = vertex("float64")
+    value = vertex("float64")
+    before = vertex("float64")
+    combine = SUM
+    message = "float64"
+
+    @staticmethod
+    def initialize(v: Any, state: Any) -> Any:
+        return ACTIVE
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        return state.raw[edge.source]
+
+    @staticmethod
+    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
+        length = 1.0
+        if state.superstep > 1 and state.squares > 0.0:
+            length = math.sqrt(state.squares)
+        state.before[v] = state.value[v]
+        state.value[v] = state.raw[v] / length
+        state.raw[v] = state.value[v] + message / length
+        return ACTIVE
+
+    @aggregator(SUM)
+    @staticmethod
+    def squares(v: Any, state: Any) -> Any:
+        return state.raw[v] * state.raw[v]
+
+    @aggregator(SUM)
+    @staticmethod
+    def change(v: Any, state: Any) -> Any:
+        return abs(state.value[v] - state.before[v])
+
+    @staticmethod
+    def proceed(state: Any) -> Any:
+        return state.superstep < 2 or not state.change < state.enough
+
+
+class WeightedEigenvector(Eigenvector):
+    """Values that are multiplied by the weights of edges."""
+
+    weight = edge(WEIGHT)
+
+    @staticmethod
+    def edge_compute(edge: Any, state: Any) -> Any:
+        return state.raw[edge.source] * edge.weight
+
+
+def iterate(power: Power, run: Execution) -> Iterated:
+    """Iterate on the GPU; arguments and answer are those of `common.power.iterate_on_cpu`."""
+    program = WeightedEigenvector if power.weighted else Eigenvector
+    given = {"enough": power.enough, "raw": power.start}
+    outcome = prepared_for(program, power.graph, run).carry_out(run, given, power.limit + 1)
+    explain(run, outcome)
+    iterations = outcome.supersteps - 1
+    residual = float(outcome.aggregates["change"]) if iterations else 0.0
+    return Iterated(outcome.vertex_fields["value"], None, iterations, residual)
