@@ -2,7 +2,7 @@
 
 A program says what happens on one edge and on one vertex; edgewise runs it on every core. See `Program` for the
 contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components`, `scc`, `mst`,
-`betweenness`, `edge_betweenness` for what is ready made.
+`betweenness`, `edge_betweenness`, `core_numbers` for what is ready made.
 """
 
 from edgewise import early as early  # first, for Ctrl-C during the imports
@@ -12,6 +12,7 @@ from edgewise import approx, generate
 from edgewise.algorithms.betweenness import betweenness, edge_betweenness
 from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.components import connected_components
+from edgewise.algorithms.core_numbers import core_numbers
 from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
@@ -105,6 +106,7 @@ __all__ = [
     "build",
     "combiner",
     "connected_components",
+    "core_numbers",
     "edge",
     "edge_betweenness",
     "edge_betweenness_centrality",

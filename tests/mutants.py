@@ -59,6 +59,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "algorithms/common/lengths": ("test_sssp.py", *_BETWEENNESS),
     "algorithms/common/numbers": (*_RANKS, "test_sssp.py"),
     "algorithms/components": ("test_connected_components.py", "test_verified_arrays.py", "test_arguments.py"),
+    "algorithms/core_numbers": ("test_core_numbers.py", "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/mst": ("test_mst.py", "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/pagerank": (*_RANKS, "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/scc": ("test_scc.py", "test_verified_arrays.py", "test_arguments.py"),

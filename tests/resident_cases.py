@@ -32,6 +32,7 @@ _ALGORITHMS = {
     "mst": "ew.mst(g, symmetrize=True, memory_limit=limit)",
     "betweenness": "ew.betweenness(g, sources=[0, 1, 2], memory_limit=limit)",
     "edge_betweenness": "ew.edge_betweenness(g, sources=[0, 1, 2], memory_limit=limit)",
+    "core_numbers": "ew.core_numbers(g, memory_limit=limit)",
 }
 _WEIGHTED = {
     "sssp": "ew.sssp(g, 0, memory_limit=limit)",

@@ -200,6 +200,7 @@ ALGORITHMS = {
     "mst": lambda graph: ew.mst(graph, symmetrize=True),
     "betweenness": ew.betweenness,
     "edge_betweenness": ew.edge_betweenness,
+    "core_numbers": ew.core_numbers,
     "run": lambda graph: ew.run(Count, graph, device="cpu"),
 }
 

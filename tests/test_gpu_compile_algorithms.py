@@ -28,6 +28,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.bfs import cuda_layers as bfs_layers
     from edgewise.algorithms.common import by_clusters, cluster_rows
     from edgewise.algorithms.components import cuda as components_cuda
+    from edgewise.algorithms.core_numbers import cuda as core_numbers_cuda
     from edgewise.algorithms.mst import cuda as mst_cuda
     from edgewise.algorithms.mst import forest_edges, program_contract
     from edgewise.algorithms.pagerank import cuda as pagerank_cuda
@@ -80,6 +81,7 @@ def kernels(offsets, weight, distance, rank):
         ),
         "parents of distances": sssp_kernel(sssp_cuda.Parents, distance, special),
         "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
+        "core numbers": (core_numbers_cuda.peel_kernel, core_numbers_cuda.signature(offsets)),
         "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),
         "contraction": (program_contract.make_kernel(wide), program_contract.signature(wide)),
         "edges counted": (forest_edges.count_kernel, forest_edges.COUNT_TYPES),
@@ -119,6 +121,7 @@ NAMES = (
     "sssp within bounds",
     "parents of distances",
     "components",
+    "core numbers",
     "forest",
     "contraction",
     "edges counted",

@@ -16,6 +16,7 @@ RUNS = {
     "mst": lambda: ew.mst(GRAPH),
     "betweenness": lambda: ew.betweenness(GRAPH, normalized=False),
     "edge_betweenness": lambda: ew.edge_betweenness(GRAPH),
+    "core_numbers": lambda: ew.core_numbers(GRAPH),
 }
 ARRAYS = {
     "bfs": ("level", "parent_index", "parent"),
@@ -26,6 +27,7 @@ ARRAYS = {
     "mst": ("source_index", "target_index", "weight", "source", "target"),
     "betweenness": ("dependency", "centrality"),
     "edge_betweenness": ("dependency", "centrality", "source_index", "target_index"),
+    "core_numbers": ("core",),
 }
 CASES = [(algorithm, name) for algorithm, names in ARRAYS.items() for name in names]
 
@@ -117,6 +119,7 @@ def test_a_changed_number_is_found(algorithm, name, value):
         ("sssp", "parent_index"),
         ("scc", "component"),
         ("mst", "source_index"),
+        ("core_numbers", "core"),
     ],
 )
 def test_floats_in_the_place_of_integers_are_found(algorithm, name):

@@ -5,7 +5,17 @@ these, typer would offer the word as it stands.
 """
 
 #: The names of the algorithms and of the generators, as `edgewise.cli.tasks` finds them.
-ALGORITHMS = ("betweenness", "bfs", "components", "edge_betweenness", "mst", "pagerank", "scc", "sssp")
+ALGORITHMS = (
+    "betweenness",
+    "bfs",
+    "components",
+    "core_numbers",
+    "edge_betweenness",
+    "mst",
+    "pagerank",
+    "scc",
+    "sssp",
+)
 GENERATORS = ("cycle", "lattice", "path", "rmat", "skewed", "star", "uniform")
 
 #: The formats that `edgewise.read` takes.
