@@ -131,6 +131,7 @@ def compare(graph):
     compare_beyond(graph)
     compare_components(graph)
     compare_core_numbers(graph)
+    compare_triangles(graph)
     for weighted in (False, True):
         options = {"max_iterations": 3, "weighted": weighted}
         got, expected = (ew.pagerank(graph, device=device, **options) for device in ("cuda", "cpu"))
@@ -152,6 +153,13 @@ def compare_core_numbers(graph):
     """Compare core numbers with the CPU."""
     got, expected = (ew.core_numbers(graph, device=device) for device in ("cuda", "cpu"))
     same(got, expected, "core", "supersteps", "max_core")
+
+
+def compare_triangles(graph):
+    """Compare triangles with the CPU, directions ignored."""
+    graph = graph.to_undirected("keep")
+    got, expected = (ew.triangles(graph, device=device) for device in ("cuda", "cpu"))
+    same(got, expected, "triangles", "degree", "total", "clustering", "transitivity")
 
 
 def compare_forest(graph, symmetrize=True):
@@ -348,6 +356,7 @@ def main():
         for name, graph in GRAPHS.items():
             compare_components(graph)
             compare_core_numbers(graph)
+            compare_triangles(graph)
             print(name, flush=True)
         for name in ("random", "star out", "many to one"):
             compare_beyond(GRAPHS[name])

@@ -201,6 +201,7 @@ ALGORITHMS = {
     "betweenness": ew.betweenness,
     "edge_betweenness": ew.edge_betweenness,
     "core_numbers": ew.core_numbers,
+    "triangles": lambda graph: ew.triangles(graph if graph is not RING else RING.to_undirected()),
     "run": lambda graph: ew.run(Count, graph, device="cpu"),
 }
 

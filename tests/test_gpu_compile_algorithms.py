@@ -36,6 +36,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.sssp import cuda as sssp_cuda
     from edgewise.algorithms.sssp import cuda_apart, cuda_bounded
     from edgewise.algorithms.sssp import cuda_layers as sssp_layers
+    from edgewise.algorithms.triangles import cuda as triangles_cuda
     from edgewise.graph import keys_cuda
     from edgewise.layout import clusters_cuda, layers_cuda, placed_arcs_cuda, slots_cuda
 
@@ -101,6 +102,8 @@ def kernels(offsets, weight, distance, rank):
             cuda_weighted.signature(offsets, weight, wide),
         ),
         "distances": sssp_kernel(sssp_cuda.Distances, wide, True),
+        "edges of triangles": (triangles_cuda.list_kernel, triangles_cuda.list_signature(offsets)),
+        "triangles": (triangles_cuda.count_kernel, triangles_cuda.COUNT_TYPES),
         "slots": (slots_cuda.slots_kernel, slots_cuda.slots_signature(offsets)),
         "units": (slots_cuda.measure_kernel, slots_cuda.measure_signature()),
         "keys": (keys_cuda.keys_kernel, keys_cuda.signature(offsets)),
@@ -132,6 +135,8 @@ NAMES = (
     "betweenness",
     "weighted betweenness",
     "distances",
+    "edges of triangles",
+    "triangles",
     "slots",
     "units",
     "keys",

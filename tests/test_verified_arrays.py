@@ -17,6 +17,7 @@ RUNS = {
     "betweenness": lambda: ew.betweenness(GRAPH, normalized=False),
     "edge_betweenness": lambda: ew.edge_betweenness(GRAPH),
     "core_numbers": lambda: ew.core_numbers(GRAPH),
+    "triangles": lambda: ew.triangles(GRAPH),
 }
 ARRAYS = {
     "bfs": ("level", "parent_index", "parent"),
@@ -28,6 +29,7 @@ ARRAYS = {
     "betweenness": ("dependency", "centrality"),
     "edge_betweenness": ("dependency", "centrality", "source_index", "target_index"),
     "core_numbers": ("core",),
+    "triangles": ("triangles", "degree", "clustering"),
 }
 CASES = [(algorithm, name) for algorithm, names in ARRAYS.items() for name in names]
 
@@ -120,6 +122,8 @@ def test_a_changed_number_is_found(algorithm, name, value):
         ("scc", "component"),
         ("mst", "source_index"),
         ("core_numbers", "core"),
+        ("triangles", "triangles"),
+        ("triangles", "degree"),
     ],
 )
 def test_floats_in_the_place_of_integers_are_found(algorithm, name):

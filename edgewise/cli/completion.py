@@ -15,6 +15,7 @@ ALGORITHMS = (
     "pagerank",
     "scc",
     "sssp",
+    "triangles",
 )
 GENERATORS = ("cycle", "lattice", "path", "rmat", "skewed", "star", "uniform")
 

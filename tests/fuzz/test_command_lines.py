@@ -52,7 +52,8 @@ GRAPHS = {
     "binary.txt": bytes(range(256)),
     "cut.txt.gz": b"\x1f\x8b\x08\x00\x00\x00\x00\x00",
     f"{ESCAPE}.txt": b"a b\n",
-    "result.csv": b"vertex,rank,level,distance,parent,component,core\n0,1,0,0,-1,0,2\n1,1,1,3,0,0,2\n2,1,2,7,1,0,2\n",
+    "result.csv": b"vertex,rank,level,distance,parent,component,core,triangles,clustering\n"
+    b"0,1,0,0,-1,0,2,1,1\n1,1,1,3,0,0,2,1,1\n2,1,2,7,1,0,2,1,1\n",
     "program.py": b"import edgewise as ew\nclass P(ew.Program):\n    x = ew.vertex(ew.nothing)\n",
 }
 USUAL = ("plain.txt", "plain.txt", "names.tsv", "floats.txt", "matrix.mtx", "escapes.csv")
@@ -75,6 +76,7 @@ ALGORITHMS = {
         "betweenness",
         "edge_betweenness",
         "core_numbers",
+        "triangles",
     )
 }
 GENERATORS = {
@@ -88,7 +90,7 @@ ENOUGH = {
     "lattice": ["rows=2", "columns=3"],
 }
 OF_READ = parameters(ew.read)
-VERIFIABLE = ("bfs", "sssp", "pagerank", "components", "scc", "core_numbers")
+VERIFIABLE = ("bfs", "sssp", "pagerank", "components", "scc", "core_numbers", "triangles")
 
 
 class Drawing:
