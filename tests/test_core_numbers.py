@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 import edgewise as ew
 from edgewise.algorithms.core_numbers import cpu_peel
-from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError, VerificationError
+from edgewise.errors import (
+    DistributedError,
+    MemoryLimitError,
+    ParameterError,
+    ScheduleError,
+    VerificationError,
+)
 from edgewise.graph.csr import Rows
 
 pytestmark = pytest.mark.usefixtures("threads_even_for_small_graphs")
@@ -172,6 +178,15 @@ def test_schedules_that_it_does_not_have_are_refused():
         ew.core_numbers(TAIL, schedule=ew.Schedule(delivery=ew.Pull()))
     with pytest.raises(ScheduleError, match="balance"):
         ew.core_numbers(TAIL, device="cpu", schedule=ew.Schedule(balance=ew.WarpMapped()))
+
+
+def test_several_ranks_are_refused():
+    with pytest.raises(
+        DistributedError, match="core_numbers: distributed is True, and there is no form of it"
+    ):
+        ew.core_numbers(TAIL, distributed=True)
+    with pytest.raises(ParameterError, match="core_numbers: distributed is 2; expected True or False"):
+        ew.core_numbers(TAIL, distributed=2)
 
 
 def test_memory_limit():

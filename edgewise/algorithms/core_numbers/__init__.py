@@ -104,6 +104,7 @@ def core_numbers(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> CoreNumbersResult:
     """The core number of each vertex: the largest k for which it is in a subgraph in which all have k edges. It depends
     neither on the device nor on the number of threads.
@@ -116,12 +117,14 @@ def core_numbers(
             none yet; the graph keeps them.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress counts
             levels. There is no delivery to choose, and no program of it: a balance, a layout or a buffer is refused.
+        distributed: True is refused: there is no form for several ranks yet.
 
     Returns:
         A `CoreNumbersResult`. O(n + m) work.
 
     Raises:
         ScheduleError: a schedule that has more than a number of threads.
+        DistributedError: `distributed`.
     """
     check_graph("core_numbers", graph)
     task = begin(
@@ -141,6 +144,7 @@ def core_numbers(
             arrays=Arrays.BOTH_WAYS if graph.directed else Arrays.ROWS,
         ),
         program="level by level",
+        distributed=distributed,
     )
     found, run = task.find(graph)
     return CoreNumbersResult(graph, run, found)

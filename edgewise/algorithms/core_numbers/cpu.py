@@ -31,7 +31,7 @@ ROUNDS = 100
 
 def core_numbers_work(graph: Graph) -> float:
     """About the nanoseconds that one thread takes."""
-    return 12 * graph.num_vertices + 5 * graph.num_arcs * (1 + graph.directed)
+    return 12 * graph.num_vertices + 4 * graph.num_arcs * (1 + graph.directed)
 
 
 def core_numbers_memory(graph: Graph, schedule: Schedule) -> int:

@@ -135,6 +135,7 @@ def triangles(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> TrianglesResult:
     """The number of triangles through each vertex of an undirected graph, and clustering coefficients. It depends
     neither on the device nor on the number of threads.
@@ -145,6 +146,7 @@ def triangles(
         graph: undirected; weights are not looked at. ``graph.to_undirected()`` makes one of a directed graph.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress counts
             vertices. There is no delivery to choose, and no program of it: a balance, a layout or a buffer is refused.
+        distributed: True is refused: there is no form for several ranks yet.
 
     Returns:
         A `TrianglesResult`. O(m sqrt(m)) work, and O(m + n t) memory with t threads.
@@ -152,6 +154,7 @@ def triangles(
     Raises:
         GraphError: a directed graph.
         ScheduleError: a schedule that has more than a number of threads.
+        DistributedError: `distributed`.
     """
     check_graph("triangles", graph)
     if graph.directed:
@@ -171,6 +174,7 @@ def triangles(
         cpu=Form(triangles_on_cpu, lambda chosen: triangles_memory(graph, chosen)),
         cuda=Form("triangles.cuda.triangles", lambda _: gpu_bytes(graph), arrays=Arrays.ROWS),
         program="by pairs of edges",
+        distributed=distributed,
     )
     found, run = task.find(graph, total=graph.num_vertices)
     return TrianglesResult(graph, run, found)
