@@ -3,7 +3,7 @@
 A program says what happens on one edge and on one vertex; edgewise runs it on every core. See `Program` for the
 contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components`, `scc`, `mst`,
 `betweenness`, `edge_betweenness`, `closeness`, `harmonic`, `eccentricity`, `eigenvector`, `katz`,
-`hits` for what is ready made.
+`hits`, `core_numbers`, `triangles` for what is ready made.
 """
 
 from edgewise import early as early  # first, for Ctrl-C during the imports
@@ -14,6 +14,7 @@ from edgewise.algorithms.betweenness import betweenness, edge_betweenness
 from edgewise.algorithms.bfs import bfs
 from edgewise.algorithms.closeness import closeness, eccentricity, harmonic
 from edgewise.algorithms.components import connected_components
+from edgewise.algorithms.core_numbers import core_numbers
 from edgewise.algorithms.eigenvector import eigenvector
 from edgewise.algorithms.hits import hits
 from edgewise.algorithms.katz import katz
@@ -21,6 +22,7 @@ from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
 from edgewise.algorithms.sssp import sssp
+from edgewise.algorithms.triangles import triangles
 from edgewise.building import build
 from edgewise.explain import explain
 from edgewise.graph import Graph, load
@@ -112,6 +114,7 @@ __all__ = [
     "closeness_centrality",
     "combiner",
     "connected_components",
+    "core_numbers",
     "eccentricity",
     "edge",
     "edge_betweenness",
@@ -138,6 +141,7 @@ __all__ = [
     "scc",
     "sssp",
     "strongly_connected_components",
+    "triangles",
     "vertex",
     "write",
 ]

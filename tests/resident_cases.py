@@ -35,6 +35,12 @@ _ALGORITHMS = {
     "closeness": "ew.closeness(g, vertices=[0, 1, 2], memory_limit=limit)",
     "eigenvector": "ew.eigenvector(g, memory_limit=limit)",
     "hits": "ew.hits(g, max_iterations=20, memory_limit=limit)",
+    "core_numbers": "ew.core_numbers(g, memory_limit=limit)",
+}
+#: Of undirected graphs only.
+_UNDIRECTED = {
+    "triangles": "ew.triangles(g, memory_limit=limit)",
+    "triangles_eight_threads": "ew.triangles(g, schedule=ew.Schedule(num_threads=8), memory_limit=limit)",
 }
 _WEIGHTED = {
     "sssp": "ew.sssp(g, 0, memory_limit=limit)",
@@ -108,7 +114,7 @@ _CHECKED = "ew.run(P.PageRank(), g, max_supersteps=1, check=True, memory_limit=l
 CASES = {
     **_with("plain", **_ALGORITHMS, **_PROGRAMS, program_pagerank_checked=_CHECKED),
     **_with("many", **_OPTIONS),
-    **_with("plain undirected", **_ALGORITHMS, **_PROGRAMS),
+    **_with("plain undirected", **_ALGORITHMS, **_UNDIRECTED, **_PROGRAMS),
     **_with("many names", **_IDS),
     **_with("many sparse", **_IDS),
     **_with("growing names", program=_IDS["program"]),

@@ -130,6 +130,8 @@ def compare(graph):
         same(got, expected, "distance", "parent_index")
     compare_beyond(graph)
     compare_components(graph)
+    compare_core_numbers(graph)
+    compare_triangles(graph)
     for weighted in (False, True):
         options = {"max_iterations": 3, "weighted": weighted}
         got, expected = (ew.pagerank(graph, device=device, **options) for device in ("cuda", "cpu"))
@@ -145,6 +147,19 @@ def compare_components(graph):
         got, expected = (algorithm(graph, device=device) for device in ("cuda", "cpu"))
         same(got, expected, "component", "num_components")
     compare_forest(graph)
+
+
+def compare_core_numbers(graph):
+    """Compare core numbers with the CPU."""
+    got, expected = (ew.core_numbers(graph, device=device) for device in ("cuda", "cpu"))
+    same(got, expected, "core", "supersteps", "max_core")
+
+
+def compare_triangles(graph):
+    """Compare triangles with the CPU, directions ignored."""
+    graph = graph.to_undirected("keep")
+    got, expected = (ew.triangles(graph, device=device) for device in ("cuda", "cpu"))
+    same(got, expected, "triangles", "degree", "total", "clustering", "transitivity")
 
 
 def compare_forest(graph, symmetrize=True):
@@ -361,6 +376,8 @@ def main():
         pretend()
         for name, graph in GRAPHS.items():
             compare_components(graph)
+            compare_core_numbers(graph)
+            compare_triangles(graph)
             print(name, flush=True)
         for name in ("random", "star out", "many to one"):
             compare_beyond(GRAPHS[name])

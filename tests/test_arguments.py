@@ -206,6 +206,8 @@ ALGORITHMS = {
     "eigenvector": ew.eigenvector,
     "katz": ew.katz,
     "hits": ew.hits,
+    "core_numbers": ew.core_numbers,
+    "triangles": lambda graph: ew.triangles(graph if graph is not RING else RING.to_undirected()),
     "run": lambda graph: ew.run(Count, graph, device="cpu"),
 }
 

@@ -72,6 +72,26 @@ def test_minimum_spanning_forest(real, device):
     assert result.num_components == real.answers["wcc"]["count"]
 
 
+def test_core_numbers(real, device):
+    result = ew.core_numbers(real.graph, device=device)
+    assert result.verify(real.graph)
+    expected = golden.structure(real.answers["name"])["cores"]
+    assert result.summary() == {"max_core": expected["max"], "innermost": expected["innermost"]}
+    assert int(result.core.sum(dtype=np.int64)) == expected["sum"]
+    assert int(((real.numbers % 1009 + 1) * result.core).sum()) == expected["checksum"]
+
+
+def test_triangles(real, device):
+    graph = real.graph.to_undirected()
+    result = ew.triangles(graph, device=device)
+    assert result.verify(graph)
+    expected = golden.structure(real.answers["name"])["triangles"]
+    assert (result.total, int(result.triangles.max())) == (expected["total"], expected["max"])
+    assert int(((real.numbers % 1009 + 1) * result.triangles).sum()) == expected["checksum"]
+    assert result.transitivity == pytest.approx(expected["transitivity"], rel=1e-12)
+    assert result.average_clustering == pytest.approx(expected["average_clustering"], rel=1e-11)
+
+
 def _with_betweenness():
     """The graphs whose betweenness is known; it takes long on the larger ones."""
     known = [(name, golden.answers(name)) for name in golden.NAMES]

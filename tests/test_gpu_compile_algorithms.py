@@ -28,6 +28,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.bfs import cuda_layers as bfs_layers
     from edgewise.algorithms.common import by_clusters, cluster_rows
     from edgewise.algorithms.components import cuda as components_cuda
+    from edgewise.algorithms.core_numbers import cuda as core_numbers_cuda
     from edgewise.algorithms.mst import cuda as mst_cuda
     from edgewise.algorithms.mst import forest_edges, program_contract
     from edgewise.algorithms.pagerank import cuda as pagerank_cuda
@@ -35,6 +36,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.sssp import cuda as sssp_cuda
     from edgewise.algorithms.sssp import cuda_apart, cuda_bounded
     from edgewise.algorithms.sssp import cuda_layers as sssp_layers
+    from edgewise.algorithms.triangles import cuda as triangles_cuda
     from edgewise.graph import keys_cuda
     from edgewise.layout import clusters_cuda, layers_cuda, placed_arcs_cuda, slots_cuda
 
@@ -80,6 +82,7 @@ def kernels(offsets, weight, distance, rank):
         ),
         "parents of distances": sssp_kernel(sssp_cuda.Parents, distance, special),
         "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
+        "core numbers": (core_numbers_cuda.peel_kernel, core_numbers_cuda.signature(offsets)),
         "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),
         "contraction": (program_contract.make_kernel(wide), program_contract.signature(wide)),
         "edges counted": (forest_edges.count_kernel, forest_edges.COUNT_TYPES),
@@ -99,6 +102,8 @@ def kernels(offsets, weight, distance, rank):
             cuda_weighted.signature(offsets, weight, wide),
         ),
         "distances": sssp_kernel(sssp_cuda.Distances, wide, True),
+        "edges of triangles": (triangles_cuda.list_kernel, triangles_cuda.list_signature(offsets)),
+        "triangles": (triangles_cuda.count_kernel, triangles_cuda.COUNT_TYPES),
         "slots": (slots_cuda.slots_kernel, slots_cuda.slots_signature(offsets)),
         "units": (slots_cuda.measure_kernel, slots_cuda.measure_signature()),
         "keys": (keys_cuda.keys_kernel, keys_cuda.signature(offsets)),
@@ -119,6 +124,7 @@ NAMES = (
     "sssp within bounds",
     "parents of distances",
     "components",
+    "core numbers",
     "forest",
     "contraction",
     "edges counted",
@@ -129,6 +135,8 @@ NAMES = (
     "betweenness",
     "weighted betweenness",
     "distances",
+    "edges of triangles",
+    "triangles",
     "slots",
     "units",
     "keys",

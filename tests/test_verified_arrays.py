@@ -22,6 +22,8 @@ RUNS = {
     "eigenvector": lambda: ew.eigenvector(GRAPH),
     "katz": lambda: ew.katz(GRAPH, weighted=True, alpha=0.01),
     "hits": lambda: ew.hits(GRAPH),
+    "core_numbers": lambda: ew.core_numbers(GRAPH),
+    "triangles": lambda: ew.triangles(GRAPH),
 }
 ARRAYS = {
     "bfs": ("level", "parent_index", "parent"),
@@ -38,6 +40,8 @@ ARRAYS = {
     "eigenvector": ("centrality",),
     "katz": ("centrality",),
     "hits": ("authority", "hub"),
+    "core_numbers": ("core",),
+    "triangles": ("triangles", "degree", "clustering"),
 }
 CASES = [(algorithm, name) for algorithm, names in ARRAYS.items() for name in names]
 
@@ -130,6 +134,9 @@ def test_a_changed_number_is_found(algorithm, name, value):
         ("sssp", "parent_index"),
         ("scc", "component"),
         ("mst", "source_index"),
+        ("core_numbers", "core"),
+        ("triangles", "triangles"),
+        ("triangles", "degree"),
     ],
 )
 def test_floats_in_the_place_of_integers_are_found(algorithm, name):

@@ -6,8 +6,17 @@ these, typer would offer the word as it stands.
 
 #: The names of the algorithms and of the generators, as `edgewise.cli.tasks` finds them.
 ALGORITHMS = (
-    *("betweenness", "bfs", "closeness", "components", "eccentricity", "edge_betweenness", "eigenvector"),
-    *("harmonic", "hits", "katz", "mst", "pagerank", "scc", "sssp"),
+    *(
+        "betweenness",
+        "bfs",
+        "closeness",
+        "components",
+        "core_numbers",
+        "eccentricity",
+        "edge_betweenness",
+        "eigenvector",
+    ),
+    *("harmonic", "hits", "katz", "mst", "pagerank", "scc", "sssp", "triangles"),
 )
 GENERATORS = ("cycle", "lattice", "path", "rmat", "skewed", "star", "uniform")
 

@@ -52,7 +52,8 @@ GRAPHS = {
     "binary.txt": bytes(range(256)),
     "cut.txt.gz": b"\x1f\x8b\x08\x00\x00\x00\x00\x00",
     f"{ESCAPE}.txt": b"a b\n",
-    "result.csv": b"vertex,rank,level,distance,parent,component\n0,1,0,0,-1,0\n1,1,1,3,0,0\n2,1,2,7,1,0\n",
+    "result.csv": b"vertex,rank,level,distance,parent,component,core,triangles,clustering\n"
+    b"0,1,0,0,-1,0,2,1,1\n1,1,1,3,0,0,2,1,1\n2,1,2,7,1,0,2,1,1\n",
     "program.py": b"import edgewise as ew\nclass P(ew.Program):\n    x = ew.vertex(ew.nothing)\n",
 }
 USUAL = ("plain.txt", "plain.txt", "names.tsv", "floats.txt", "matrix.mtx", "escapes.csv")
@@ -67,7 +68,16 @@ ALGORITHMS = {
     name: parameters(getattr(ew, "connected_components" if name == "components" else name))
     for name in (
         *("bfs", "sssp", "pagerank", "components", "scc", "mst", "betweenness", "edge_betweenness"),
-        *("closeness", "harmonic", "eccentricity", "eigenvector", "katz", "hits"),
+        *(
+            "closeness",
+            "harmonic",
+            "eccentricity",
+            "eigenvector",
+            "katz",
+            "hits",
+            "core_numbers",
+            "triangles",
+        ),
     )
 }
 GENERATORS = {
@@ -81,7 +91,7 @@ ENOUGH = {
     "lattice": ["rows=2", "columns=3"],
 }
 OF_READ = parameters(ew.read)
-VERIFIABLE = ("bfs", "sssp", "pagerank", "components", "scc")
+VERIFIABLE = ("bfs", "sssp", "pagerank", "components", "scc", "core_numbers", "triangles")
 
 
 class Drawing:

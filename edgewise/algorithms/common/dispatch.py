@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
+from edgewise.errors import DistributedError, MemoryLimitError, ParameterError, ScheduleError
 from edgewise.execution import (
     Admission,
     Chosen,
@@ -160,7 +160,7 @@ def begin(
         DeviceError: device="cuda", and CUDA cannot be used.
         ParameterError: a memory limit that is not a number, or another kind of progress.
         MemoryLimitError: more memory is needed than allowed.
-        DistributedError: several ranks, and another device, no ranks, or graphs that differ.
+        DistributedError: several ranks, and no form for them, another device, no ranks, or graphs that differ.
     """
 
     def task_for(chosen: Chosen) -> Task:
@@ -207,7 +207,12 @@ def begin(
         find = _imported((taken if graph.num_vertices else cpu).find)
         return Task(admission, find, memory, chosen.on_gpu and taken.arrays is None, on_cpu)
 
-    if distributed is not False and ranks is not None and is_distributed(name, distributed):
+    if distributed is not False and is_distributed(name, distributed):
+        if ranks is None:
+            raise DistributedError(
+                f"{name}: distributed is True, and there is no form of it for several ranks; leave it out, and call it "
+                "on one of them"
+            )
         from edgewise.algorithms.common.ranks import choose_ranks, on_ranks
 
         chosen = choose_ranks(name, graph, device, schedule)
