@@ -1,0 +1,86 @@
+"""What marks a function as one of the backend's, and what its arguments may be."""
+
+import inspect
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import networkx as nx
+
+#: Says why a call with these arguments, by name, is left to NetworkX, or None.
+Refusal = Callable[[dict[str, Any]], str | None]
+#: Below so many edges and nodes, a call of NetworkX costs less than a conversion.
+FEW = 1000
+MULTIGRAPH = "edgewise takes no multigraphs; nx.Graph(G) or nx.DiGraph(G) keeps one edge of several"
+
+
+def offered(*refusals: Refusal) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Mark a function as offered under its name, with reasons not to take a call."""
+
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.__dict__["refusals"] = refusals
+        return function
+
+    return mark
+
+
+def functions_of(*modules: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The functions that these modules offer, by name."""
+    members = (each for module in modules for each in vars(module).values())
+    return {each.__name__: each for each in members if "refusals" in getattr(each, "__dict__", {})}
+
+
+def arguments_of(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments of a call by name; None if the call is wrong, which the call itself then says."""
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return None
+    bound.apply_defaults()
+    return bound.arguments
+
+
+def why_not(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> str | None:
+    """Why a call is left to NetworkX; None if the backend takes it."""
+    arguments = arguments_of(function, args, kwargs)
+    if arguments is None:
+        return None
+    refusals: tuple[Refusal, ...] = (_multigraph, _callable_weight, *function.__dict__["refusals"])
+    return next((reason for refusal in refusals if (reason := refusal(arguments))), None)
+
+
+def why_rather_not(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> str | None:
+    """Why a call is faster in NetworkX; None if it is not."""
+    graph = (arguments_of(function, args, kwargs) or {}).get("G")
+    cache = getattr(graph, "__networkx_cache__", None) or {}
+    if not isinstance(graph, nx.Graph) or cache.get("backends", {}).get("edgewise"):
+        return None
+    size = len(graph) + graph.number_of_edges()
+    return f"{size} nodes and edges are few; a conversion pays from {FEW} on" if size < FEW else None
+
+
+def refuses(name: str, reason: str, *allowed: Any) -> Refusal:
+    """A refusal of an argument that is none of these values, by default None."""
+    values = allowed or (None,)
+
+    def refusal(arguments: dict[str, Any]) -> str | None:
+        given = arguments[name]
+        return None if any(given is value for value in values) else f"{name}={given!r}: {reason}"
+
+    return refusal
+
+
+def _multigraph(arguments: dict[str, Any]) -> str | None:
+    graph = arguments.get("G")
+    return MULTIGRAPH if isinstance(graph, nx.Graph) and graph.is_multigraph() else None
+
+
+def _callable_weight(arguments: dict[str, Any]) -> str | None:
+    given = [name for name in ("weight", "distance") if callable(arguments.get(name))]
+    return f"{given[0]} is a function; edgewise takes the name of an attribute" if given else None
+
+
+def options(how: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of a run: those of a call, and else those of ``networkx.config.backends.edgewise``."""
+    configured = nx.config.backends.edgewise
+    return {"device": configured.device, "memory_limit": configured.memory_limit} | how

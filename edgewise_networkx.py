@@ -1,0 +1,67 @@
+"""What NetworkX asks about its backend `edgewise` when it is imported. Nothing is loaded for it, not even edgewise."""
+
+from typing import Any
+
+#: Keywords of functions that an algorithm of edgewise carries out, see `edgewise.bfs`.
+HOW = {
+    "device": "'auto' (the default), 'cpu' or 'cuda': where the algorithm runs.",
+    "memory_limit": "bytes, a number or text such as '8GB': a run that would take more is refused.",
+    "progress": "True for a progress bar, or a function that is called with how far the run is.",
+}
+#: The functions that are offered and have these keywords.
+WITH_HOW = (
+    "connected_components",
+    "is_connected",
+    "is_strongly_connected",
+    "is_weakly_connected",
+    "number_connected_components",
+    "number_strongly_connected_components",
+    "number_weakly_connected_components",
+    "pagerank",
+    "weakly_connected_components",
+)
+#: The functions that are offered and run on one core, in the order of NetworkX.
+IN_ORDER = (
+    "all_pairs_shortest_path",
+    "all_pairs_shortest_path_length",
+    "ancestors",
+    "bfs_edges",
+    "bfs_layers",
+    "bfs_predecessors",
+    "bfs_successors",
+    "bfs_tree",
+    "bidirectional_shortest_path",
+    "condensation",
+    "digraph__new__",
+    "degree_centrality",
+    "descendants",
+    "descendants_at_distance",
+    "from_numpy_array",
+    "from_pandas_edgelist",
+    "from_scipy_sparse_array",
+    "graph__new__",
+    "has_path",
+    "in_degree_centrality",
+    "node_connected_component",
+    "out_degree_centrality",
+    "single_source_shortest_path",
+    "single_source_shortest_path_length",
+    "single_target_shortest_path",
+    "single_target_shortest_path_length",
+    "strongly_connected_components",
+)
+
+
+def get_info() -> dict[str, Any]:
+    """The entry point ``networkx.backend_info``: what is offered, and the configuration
+    ``networkx.config.backends.edgewise``."""
+    functions: dict[str, dict[str, Any]] = {name: {} for name in IN_ORDER}
+    functions |= {name: {"additional_parameters": dict(HOW)} for name in WITH_HOW}
+    return {
+        "backend_name": "edgewise",
+        "project": "edgewise",
+        "package": "edgewise",
+        "short_summary": "All cores of the machine, or an NVIDIA GPU; answers in the order of NetworkX.",
+        "default_config": {"device": "auto", "memory_limit": None},
+        "functions": dict(sorted(functions.items())),
+    }
