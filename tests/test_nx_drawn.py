@@ -41,6 +41,22 @@ OF_NODES = (
     "single_target_shortest_path",
     "single_target_shortest_path_length",
 )
+#: Functions of a graph, a source and a weight; of a graph and two nodes.
+PATHS_FROM = (
+    "single_source_bellman_ford_path",
+    "single_source_bellman_ford_path_length",
+    "single_source_dijkstra_path",
+    "single_source_dijkstra_path_length",
+)
+PATHS_BETWEEN = (
+    "bellman_ford_path",
+    "bellman_ford_path_length",
+    "bidirectional_dijkstra",
+    "dijkstra_path",
+    "dijkstra_path_length",
+    "single_source_bellman_ford",
+    "single_source_dijkstra",
+)
 OF_PAIRS = ("bidirectional_shortest_path", "has_path")
 
 
@@ -85,3 +101,41 @@ def test_pagerank(seed: int, weights: str, directed: bool) -> None:
         assert set(map(type, found.values())) == {float}
         assert found == pytest.approx(expected, abs=1e-12)
     compare("pagerank", graph, max_iter=1, tol=0.0)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("weights", ["none", "integers", "floats", "both"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_paths_by_weight(seed: int, weights: str, directed: bool) -> None:
+    graph = draw(seed, directed, weights)
+    nodes = [*graph, "absent"]
+    for name in ("all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length"):
+        compare(name, graph)
+    compare("all_pairs_dijkstra", graph, cutoff=1.5)
+    compare("multi_source_dijkstra", graph, nodes[:3])
+    compare("multi_source_dijkstra", graph, nodes[:3], nodes[-2])
+    for node in nodes[::4] + nodes[-1:]:
+        for method in ("dijkstra", "bellman-ford"):
+            for name in ("shortest_path", "shortest_path_length"):
+                compare(name, graph, node, weight="weight", method=method)
+                compare(name, graph, target=node, weight="weight", method=method)
+        for name in ("single_source_bellman_ford", "single_source_dijkstra"):
+            compare(name, graph, node)
+        for name in PATHS_FROM:
+            compare(name, graph, node, weight=None)
+        compare("single_source_dijkstra", graph, node, cutoff=2)
+        for other in nodes[::5] + nodes[-1:]:
+            for name in PATHS_BETWEEN:
+                compare(name, graph, node, other)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_negative_weights(seed: int) -> None:
+    graph = draw(seed, True, "integers")
+    for edge in list(graph.edges)[::9]:
+        graph.edges[edge]["weight"] = -1
+    for node in graph:
+        compare("single_source_bellman_ford", graph, node)
+        compare("single_source_bellman_ford_path_length", graph, node)
+    compare("all_pairs_bellman_ford_path", graph)
+    compare("all_pairs_bellman_ford_path_length", graph)

@@ -22,6 +22,7 @@ FILES = (
     "algorithms/link_analysis/tests/test_pagerank.py",
     "algorithms/shortest_paths/tests/test_generic.py",
     "algorithms/shortest_paths/tests/test_unweighted.py",
+    "algorithms/shortest_paths/tests/test_weighted.py",
     "algorithms/tests/test_dag.py",
     "algorithms/traversal/tests/test_bfs.py",
     "tests/test_convert_numpy.py",

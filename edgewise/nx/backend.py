@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from edgewise.nx import centrality, components, ranks, tables, traversal, unweighted
+from edgewise.nx import centrality, components, generic, ranks, tables, traversal, unweighted, weighted
 from edgewise.nx.convert import convert_from_nx as convert_from_nx
 from edgewise.nx.convert import convert_to_nx as convert_to_nx
 from edgewise.nx.offered import functions_of, why_not, why_rather_not
 
 #: The functions that are offered, by the names of NetworkX's dispatch.
-FUNCTIONS = functions_of(centrality, components, ranks, tables, traversal, unweighted)
+FUNCTIONS = functions_of(centrality, components, generic, ranks, tables, traversal, unweighted, weighted)
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

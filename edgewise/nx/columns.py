@@ -16,6 +16,10 @@ class Column(NamedTuple):
     values: np.ndarray
     whole: np.ndarray | None = None
 
+    def taken(self, arcs: np.ndarray) -> "Column":
+        """The column of these arcs."""
+        return Column(self.values[arcs], None if self.whole is None else self.whole[arcs])
+
     def numbers(self) -> list[Any]:
         """The values as numbers of Python."""
         return python_numbers(self.values, self.whole)

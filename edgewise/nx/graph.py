@@ -49,6 +49,7 @@ class BackendGraph:
         self.nodes, self.rows, self.in_rows = nodes, rows, rows if in_rows is None else in_rows
         self.contents, self._directed, self._columns = contents, in_rows is not None, columns
         self._weighted: dict[Any, ew.Graph] = {}
+        self._reversed: dict[Any, BackendGraph] = {}
         self.__networkx_cache__: dict[str, Any] = {}
 
     def is_directed(self) -> bool:
@@ -82,6 +83,17 @@ class BackendGraph:
     def __repr__(self) -> str:
         kind = "DiGraph" if self._directed else "Graph"
         return f"<{kind} of edgewise for NetworkX: {len(self):,} nodes, {self.number_of_edges():,} edges>"
+
+    def reversed(self, weight: Any) -> "BackendGraph":
+        """The graph with all edges turned round and one of their attributes, in the order of NetworkX's ``reverse``; an
+        undirected graph is its own."""
+        if not self._directed:
+            return self
+        if weight not in self._reversed:
+            columns = {weight: self.column(weight).taken(self.in_arcs)}
+            contents = Contents(None, self.contents.nodes, self.contents.graph)
+            self._reversed[weight] = BackendGraph(self.nodes, self.in_rows, self.rows, columns, contents)
+        return self._reversed[weight]
 
     @cached_property
     def _positions(self) -> dict[Any, int]:
