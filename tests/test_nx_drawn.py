@@ -139,3 +139,75 @@ def test_negative_weights(seed: int) -> None:
         compare("single_source_bellman_ford_path_length", graph, node)
     compare("all_pairs_bellman_ford_path", graph)
     compare("all_pairs_bellman_ford_path_length", graph)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("weights", ["none", "integers", "floats", "both"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_distances(seed: int, weights: str, directed: bool) -> None:
+    graph = draw(seed, directed, weights)
+    hub = graph.copy()
+    for node in graph:  # connected, strongly if there are directions
+        hub.add_edge("hub", node)
+        hub.add_edge(node, "hub", weight=3)
+    for each in (graph, hub):
+        for weight in (None, "weight"):
+            for name in ("eccentricity", "diameter", "radius", "periphery", "average_shortest_path_length"):
+                compare(name, each, weight=weight)
+            compare("eccentricity", each, list(each)[:3], weight=weight)
+            compare("closeness_centrality", each, distance=weight)
+            compare("closeness_centrality", each, "absent", weight)
+            compare("closeness_centrality", each, next(iter(each)), weight, False)
+            compare("harmonic_centrality", each, distance=weight)
+            compare("harmonic_centrality", each, list(each)[:3], weight)
+            compare("harmonic_centrality", each, distance=weight, sources=list(each)[:3])
+    compare("eccentricity", graph, "absent")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_topological_order(seed: int) -> None:
+    graph = draw(seed, True)
+    order = {node: place for place, node in enumerate(graph)}
+    acyclic = graph.edge_subgraph(edge for edge in graph.edges if order[edge[0]] < order[edge[1]]).copy()
+    for each in (graph, acyclic, graph.to_undirected()):
+        for name in ("topological_generations", "topological_sort", "is_directed_acyclic_graph"):
+            compare(name, each)
+
+
+@pytest.mark.parametrize("weights", ["none", "integers", "floats", "both"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_spanning_trees(seed: int, weights: str) -> None:
+    graph = draw(seed, False, weights)
+    graph.graph["name"], graph.nodes[next(iter(graph))]["colour"] = "drawn", "red"
+    for kind in ("minimum", "maximum"):
+        compare(f"{kind}_spanning_tree", graph)
+        for data in (True, False):
+            compare(f"{kind}_spanning_edges", graph, data=data)
+    compare("minimum_spanning_edges", graph, algorithm="none such")
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_betweenness(seed: int, weight: Any, directed: bool) -> None:
+    """Sums of edgewise are added up in another order; those to some targets are equal."""
+    graph = draw(seed, directed, "floats")
+    nodes = list(graph)
+    for normalized in (True, False):
+        each = {"weight": weight, "normalized": normalized}
+        for more in ({}, {"endpoints": True}, {"k": (len(graph) + 1) // 2, "seed": 3}):
+            close("betweenness_centrality", graph, **each, **more)
+        for more in ({}, {"k": (len(graph) + 1) // 2, "seed": 3}):
+            close("edge_betweenness_centrality", graph, **each, **more)
+        for name in ("betweenness_centrality_subset", "edge_betweenness_centrality_subset"):
+            compare(name, graph, nodes[::2], nodes[1:], **each)
+    compare("betweenness_centrality_subset", graph, ["absent"], nodes)
+
+
+def close(name: str, graph: Any, **kwargs: Any) -> None:
+    """Ask both for floats, which may differ by rounding."""
+    expected = getattr(nx, name)(graph, **kwargs, backend="networkx")
+    found = getattr(nx, name)(graph, **kwargs, backend="edgewise")
+    assert list(found) == list(expected), (name, kwargs)
+    assert set(map(type, found.values())) <= {float}
+    assert found == pytest.approx(expected, rel=1e-12, abs=1e-14, nan_ok=True), (name, kwargs)

@@ -3,13 +3,39 @@
 from collections.abc import Callable
 from typing import Any
 
-from edgewise.nx import centrality, components, generic, ranks, tables, traversal, unweighted, weighted
+from edgewise.nx import (
+    betweenness,
+    centrality,
+    components,
+    dag,
+    distances,
+    generic,
+    ranks,
+    spanning,
+    tables,
+    traversal,
+    unweighted,
+    weighted,
+)
 from edgewise.nx.convert import convert_from_nx as convert_from_nx
 from edgewise.nx.convert import convert_to_nx as convert_to_nx
 from edgewise.nx.offered import functions_of, why_not, why_rather_not
 
 #: The functions that are offered, by the names of NetworkX's dispatch.
-FUNCTIONS = functions_of(centrality, components, generic, ranks, tables, traversal, unweighted, weighted)
+FUNCTIONS = functions_of(
+    betweenness,
+    centrality,
+    components,
+    dag,
+    distances,
+    generic,
+    ranks,
+    spanning,
+    tables,
+    traversal,
+    unweighted,
+    weighted,
+)
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

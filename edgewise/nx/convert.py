@@ -104,7 +104,7 @@ def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
     graph.add_nodes_from(result.nodes)
     for node, attributes in result.contents.nodes.items():
         graph._node[node].update(attributes)
-    edges = _edge_dicts(result)
+    edges = edge_dicts(result)
     _fill(graph._adj, result.names(result.rows.targets), edges, result.rows.offsets)
     if result.is_directed():
         into = [edges[arc] for arc in result.in_arcs.tolist()]
@@ -119,7 +119,7 @@ def _fill(adjacency: dict[Any, Any], names: list[Any], data: list[Any], offsets:
         inner.update(zip(names[begin:end], data[begin:end], strict=True))
 
 
-def _edge_dicts(graph: BackendGraph) -> list[dict[Any, Any]]:
+def edge_dicts(graph: BackendGraph) -> list[dict[Any, Any]]:
     """A dict for each arc; the two arcs of an undirected edge have the same."""
     if graph.contents.edges is not None:
         data = [dict(each) for each in graph.contents.edges]

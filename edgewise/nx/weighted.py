@@ -6,7 +6,7 @@ from typing import Any
 import networkx as nx
 
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.lengths import Paths, bellman_ford, dijkstra, dijkstra_between
+from edgewise.nx.lengths import Paths, bellman_ford, dijkstra, dijkstra_between, lengths_of
 from edgewise.nx.offered import offered
 
 
@@ -102,29 +102,32 @@ def bidirectional_dijkstra(G: BackendGraph, source: Any, target: Any, weight: An
     return found[0], [G.nodes[vertex] for vertex in found[1]]
 
 
+def _from_each(G: BackendGraph, cutoff: Any, weight: Any, how: dict[str, Any]) -> Iterator[tuple[Any, Paths]]:
+    """Each node and the paths from it. What is not taken is refused before the first is asked for."""
+    lengths_of(G, weight)
+    return ((node, dijkstra(G, [root], weight, cutoff, how=how)) for root, node in enumerate(G))
+
+
 @offered()
 def all_pairs_dijkstra(
     G: BackendGraph, cutoff: Any = None, weight: Any = "weight", **how: Any
 ) -> Iterator[tuple[Any, tuple[dict[Any, Any], dict[Any, list[Any]]]]]:
-    for root, node in enumerate(G):
-        found = dijkstra(G, [root], weight, cutoff, how=how)
-        yield node, (found.by_node(G), found.to_nodes(G))
+    found = _from_each(G, cutoff, weight, how)
+    return ((node, (paths.by_node(G), paths.to_nodes(G))) for node, paths in found)
 
 
 @offered()
 def all_pairs_dijkstra_path(
     G: BackendGraph, cutoff: Any = None, weight: Any = "weight", **how: Any
 ) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
-    for root, node in enumerate(G):
-        yield node, dijkstra(G, [root], weight, cutoff, how=how).to_nodes(G)
+    return ((node, paths.to_nodes(G)) for node, paths in _from_each(G, cutoff, weight, how))
 
 
 @offered()
 def all_pairs_dijkstra_path_length(
     G: BackendGraph, cutoff: Any = None, weight: Any = "weight", **how: Any
 ) -> Iterator[tuple[Any, dict[Any, Any]]]:
-    for root, node in enumerate(G):
-        yield node, dijkstra(G, [root], weight, cutoff, how=how).by_node(G)
+    return ((node, paths.by_node(G)) for node, paths in _from_each(G, cutoff, weight, how))
 
 
 def _relaxed(G: BackendGraph, source: Any, weight: Any) -> Paths:
@@ -181,13 +184,13 @@ def bellman_ford_path_length(G: BackendGraph, source: Any, target: Any, weight: 
 def all_pairs_bellman_ford_path(
     G: BackendGraph, weight: Any = "weight"
 ) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
-    for root, node in enumerate(G):
-        yield node, bellman_ford(G, root, weight).to_nodes(G)
+    lengths_of(G, weight, signed=True)
+    return ((node, bellman_ford(G, root, weight).to_nodes(G)) for root, node in enumerate(G))
 
 
 @offered()
 def all_pairs_bellman_ford_path_length(
     G: BackendGraph, weight: Any = "weight"
 ) -> Iterator[tuple[Any, dict[Any, Any]]]:
-    for root, node in enumerate(G):
-        yield node, bellman_ford(G, root, weight).by_node(G)
+    lengths_of(G, weight, signed=True)
+    return ((node, bellman_ford(G, root, weight).by_node(G)) for root, node in enumerate(G))
