@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from networkx.utils import create_py_random_state
 
@@ -10,20 +9,16 @@ import edgewise as ew
 from edgewise.nx.cpu_sums import add_dependencies
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import dijkstra, lengths_of
-from edgewise.nx.offered import Refusal, offered, options
+from edgewise.nx.offered import offered, options, since
 from edgewise.nx.search import alone, breadth_first
-
-#: Up to NetworkX 3.4, sums over some sources had another scale.
-_SCALES_SAMPLES = tuple(map(int, nx.__version__.split(".")[:2])) >= (3, 5)
 
 
 def _some_sources(arguments: dict[str, Any]) -> str | None:
-    if arguments["k"] is None or (arguments["k"] and _SCALES_SAMPLES):
-        return None
-    return f"k={arguments['k']}: edgewise takes at least one source, and scales as NetworkX does from 3.5 on"
+    return "k=0: edgewise takes at least one source" if arguments["k"] == 0 else None
 
 
-_sampled: Refusal = _some_sources
+def _is_sampled(arguments: dict[str, Any]) -> bool:
+    return arguments["k"] is not None
 
 
 def _for_lengths(G: BackendGraph, weight: Any) -> ew.Graph:
@@ -60,7 +55,7 @@ def _scale(G: BackendGraph, used: int | None, normalized: bool, ends: bool) -> f
     )
 
 
-@offered(_sampled)
+@offered(_some_sources, since((3, 5), _is_sampled))
 def betweenness_centrality(
     G: BackendGraph,
     k: int | None = None,
@@ -90,7 +85,7 @@ def _sample_scales(G: BackendGraph, sources: list[int], normalized: bool) -> Any
     return scales
 
 
-@offered(_sampled)
+@offered(_some_sources, since((3, 6), _is_sampled))
 def edge_betweenness_centrality(
     G: BackendGraph,
     k: int | None = None,

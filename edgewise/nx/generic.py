@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from edgewise.nx import unweighted, weighted
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.offered import offered
+from edgewise.nx.offered import brief, offered, since
 
 _Function = Callable[..., Any]
 
@@ -59,7 +59,11 @@ def ways(weight: Any, method: str) -> _Ways:
     return _Ways(*(partial(function, weight=weight) for function in _BY_WEIGHT[method]))
 
 
-@offered()
+def _is_of_all(arguments: dict[str, Any]) -> bool:
+    return arguments["source"] is None and arguments["target"] is None
+
+
+@offered(since((3, 5), _is_of_all), doubt=brief)
 def shortest_path(
     G: BackendGraph, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:
@@ -71,7 +75,7 @@ def shortest_path(
     return {node: path[::-1] for node, path in way.paths(G.reversed(weight), target).items()}
 
 
-@offered()
+@offered(doubt=brief)
 def shortest_path_length(
     G: BackendGraph, source: Any = None, target: Any = None, weight: Any = None, method: str = "dijkstra"
 ) -> Any:

@@ -11,14 +11,18 @@ import networkx as nx
 Refusal = Callable[[dict[str, Any]], str | None]
 #: Below so many edges and nodes, a call of NetworkX costs less than a conversion.
 FEW = 1000
+#: The first two numbers of NetworkX's version.
+VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
 MULTIGRAPH = "edgewise takes no multigraphs; nx.Graph(G) or nx.DiGraph(G) keeps one edge of several"
 
 
-def offered(*refusals: Refusal) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Mark a function as offered under its name, with reasons not to take a call."""
+def offered(
+    *refusals: Refusal, doubt: Refusal | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Mark a function as offered under its name, with reasons not to take a call, and not to convert a graph for it."""
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-        function.__dict__["refusals"] = refusals
+        function.__dict__.update(refusals=refusals, doubt=doubt)
         return function
 
     return mark
@@ -51,12 +55,41 @@ def why_not(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
 
 def why_rather_not(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> str | None:
     """Why a call is faster in NetworkX; None if it is not."""
-    graph = (arguments_of(function, args, kwargs) or {}).get("G")
+    arguments = arguments_of(function, args, kwargs) or {}
+    graph, doubt = arguments.get("G"), function.__dict__["doubt"]
     cache = getattr(graph, "__networkx_cache__", None) or {}
     if not isinstance(graph, nx.Graph) or cache.get("backends", {}).get("edgewise"):
         return None
     size = len(graph) + graph.number_of_edges()
-    return f"{size} nodes and edges are few; a conversion pays from {FEW} on" if size < FEW else None
+    if size < FEW:
+        return f"{size} nodes and edges are few; a conversion pays from {FEW} on"
+    return None if doubt is None else doubt(arguments)
+
+
+def brief(arguments: dict[str, Any]) -> str | None:
+    """A doubt of functions that look at each node once, or search between two nodes only."""
+    if "target" in arguments and None in (arguments["source"], arguments["target"]):
+        return None
+    return "a conversion takes longer than the call, unless the graph was converted before"
+
+
+def since(
+    version: tuple[int, int], concerns: Callable[[dict[str, Any]], bool] = lambda arguments: True
+) -> Refusal:
+    """A refusal of calls that gave something else before this version of NetworkX.
+
+    Args:
+        concerns: which calls did, by their arguments.
+    """
+
+    def refusal(arguments: dict[str, Any]) -> str | None:
+        if version <= VERSION or not concerns(arguments):
+            return None
+        return (
+            f"edgewise answers as NetworkX {'.'.join(map(str, version))} and later; this is {nx.__version__}"
+        )
+
+    return refusal
 
 
 def refuses(name: str, reason: str, *allowed: Any) -> Refusal:

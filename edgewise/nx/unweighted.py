@@ -7,7 +7,7 @@ import networkx as nx
 
 from edgewise.graph.csr import Rows
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.offered import offered
+from edgewise.nx.offered import brief, offered, since
 from edgewise.nx.search import breadth_first, path_between
 
 
@@ -32,7 +32,7 @@ def single_source_shortest_path_length(G: BackendGraph, source: Any, cutoff: Any
     return _lengths(G, G.rows, root, cutoff)
 
 
-@offered()
+@offered(since((3, 5)))
 def single_target_shortest_path_length(G: BackendGraph, target: Any, cutoff: Any = None) -> dict[Any, int]:
     root = G.index(target, nx.NodeNotFound(f"Target {target} is not in G"))
     return _lengths(G, G.in_rows, root, cutoff)
@@ -66,7 +66,7 @@ def all_pairs_shortest_path(
         yield node, _paths(G, G.rows, root, cutoff)
 
 
-@offered()
+@offered(doubt=brief)
 def bidirectional_shortest_path(G: BackendGraph, source: Any, target: Any) -> list[Any]:
     begin = G.index(source, nx.NodeNotFound(f"Source {source} is not in G"))
     end = G.index(target, nx.NodeNotFound(f"Target {target} is not in G"))
@@ -76,7 +76,7 @@ def bidirectional_shortest_path(G: BackendGraph, source: Any, target: Any) -> li
     return [G.nodes[vertex] for vertex in path]
 
 
-@offered()
+@offered(doubt=brief)
 def has_path(G: BackendGraph, source: Any, target: Any) -> bool:
     try:
         bidirectional_shortest_path(G, source, target)

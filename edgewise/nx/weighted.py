@@ -7,7 +7,7 @@ import networkx as nx
 
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import Paths, bellman_ford, dijkstra, dijkstra_between, lengths_of
-from edgewise.nx.offered import offered
+from edgewise.nx.offered import brief, offered
 
 
 def _from_sources(
@@ -92,7 +92,7 @@ def dijkstra_path_length(
     return found[0]
 
 
-@offered()
+@offered(doubt=brief)
 def bidirectional_dijkstra(G: BackendGraph, source: Any, target: Any, weight: Any = "weight") -> Any:
     begin = G.index(source, nx.NodeNotFound(f"Source {source} is not in G"))
     end = G.index(target, nx.NodeNotFound(f"Target {target} is not in G"))
