@@ -6,7 +6,21 @@ from typing import Any
 HOW = {
     "device": "'auto' (the default), 'cpu' or 'cuda': where the algorithm runs.",
     "memory_limit": "bytes, a number or text such as '8GB': a run that would take more is refused.",
-    "progress": "True for a progress bar, or a function that is called with how far the run is.",
+}
+_ROUNDING = "Sums are added up in another order than in NetworkX: floats differ by rounding."
+_KRUSKAL = "algorithm='kruskal' only; edges come in its order."
+_POSITIVE = " Weights have to be above 0."
+#: What is to say of some functions.
+NOTES = {
+    "betweenness_centrality": _ROUNDING + _POSITIVE,
+    "betweenness_centrality_subset": _POSITIVE.strip(),
+    "edge_betweenness_centrality": _ROUNDING + _POSITIVE,
+    "edge_betweenness_centrality_subset": _POSITIVE.strip(),
+    "maximum_spanning_edges": _KRUSKAL,
+    "maximum_spanning_tree": _KRUSKAL,
+    "minimum_spanning_edges": _KRUSKAL,
+    "minimum_spanning_tree": _KRUSKAL,
+    "pagerank": _ROUNDING + " Without `dangling`.",
 }
 #: The functions that are offered and have these keywords.
 WITH_HOW = (
@@ -96,6 +110,8 @@ def get_info() -> dict[str, Any]:
     ``networkx.config.backends.edgewise``."""
     functions: dict[str, dict[str, Any]] = {name: {} for name in IN_ORDER}
     functions |= {name: {"additional_parameters": dict(HOW)} for name in WITH_HOW}
+    for name, note in NOTES.items():
+        functions[name]["additional_docs"] = note
     return {
         "backend_name": "edgewise",
         "project": "edgewise",

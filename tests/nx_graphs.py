@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 
 #: Drawn graphs of each kind.
-SEEDS = range(25)
+SEEDS = range(12)
 
 
 def draw(seed: int, directed: bool, weights: str = "none") -> Any:

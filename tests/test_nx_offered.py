@@ -1,6 +1,10 @@
 """What the backend of NetworkX says of itself, and which calls it takes."""
 
 import inspect
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import networkx as nx
@@ -31,6 +35,46 @@ def test_functions_take_what_those_of_networkx_take(name: str) -> None:
     theirs = inspect.signature(_registered_algorithms[name].orig_func).parameters
     defaults = [(each.name, each.default) for each in theirs.values()]
     assert [(each.name, each.default) for each in ours.values() if each.name != "how"] == defaults
+
+
+def table() -> str:
+    """The functions by topic, which are the modules, with what is to say of some."""
+    info, topics = edgewise_networkx.get_info()["functions"], {}
+    for name in sorted(backend.FUNCTIONS):
+        note = info[name].get("additional_docs", "")
+        star = "*" if "additional_parameters" in info[name] else ""
+        topic = str(inspect.getmodule(backend.FUNCTIONS[name]).__doc__).partition(".")[0]
+        topics.setdefault(topic, {}).setdefault(note, []).append(f"`{name}`{star}")
+    rows = [
+        f"| {topic} | {', '.join(names)} | {note} |"
+        for topic, by_note in sorted(topics.items())
+        for note, names in sorted(by_note.items())
+    ]
+    return "\n".join(["| topic | functions | note |", "|---|---|---|", *rows, ""])
+
+
+def test_the_page_lists_what_is_offered() -> None:
+    page = (ROOT / "docs" / "networkx.md").read_text(encoding="utf-8")
+    assert page.partition("<!-- functions -->\n")[2].partition("<!-- end -->")[0] == table()
+
+
+def test_one_variable_switches_it_on() -> None:
+    script = (
+        "import networkx as nx; graph = nx.path_graph(3000); nx.pagerank(graph); "
+        "print(*graph.__networkx_cache__.get('backends', {}), nx.utils.backends._loaded_backends)"
+    )
+    for given, backends in (({"NETWORKX_BACKEND_PRIORITY": "edgewise"}, "edgewise {"), ({}, "{}")):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("NETWORKX")}
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, env=environment | given, capture_output=True, text=True, check=True)
+        assert done.stdout.startswith(backends), done.stdout
+
+
+def test_the_examples_of_the_page_run() -> None:
+    page = (ROOT / "docs" / "networkx.md").read_text(encoding="utf-8")
+    examples = "".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    script = f"{examples}\nassert nx.dijkstra_path(roads, 'a', 'c') == ['a', 'b', 'c']"
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_reasons_are_text() -> None:

@@ -13,6 +13,7 @@ import pytest
 from edgewise.nx.backend import FUNCTIONS
 
 HERE = Path(__file__).resolve().parent
+pytestmark = pytest.mark.more
 #: The files of tests, in `networkx`.
 FILES = (
     "algorithms/centrality/tests/test_betweenness_centrality.py",

@@ -129,11 +129,7 @@ def _dependencies(
     """The dependencies on vertices and on edges, summed over sources, of shortest paths to some targets; float64."""
     _for_lengths(G, weight)
     n, into = len(G), G.in_rows
-    lengths = G.column(weight).values[G.in_arcs]
-    number = np.empty(len(into.targets), np.int64)
-    number[G.edges] = np.arange(len(G.edges))
-    if not G.is_directed():
-        number[G.in_arcs[G.edges]] = number[G.edges]
+    lengths, edges = G.column(weight).values[G.in_arcs], G.edge_numbers[G.in_arcs]
     on_vertices, on_edges, wanted = np.zeros(n), np.zeros(len(G.edges)), set(targets)
     for source in sources:
         root = G.index(source, KeyError(source))
@@ -148,5 +144,5 @@ def _dependencies(
         others = wanted if as_edges else wanted - {source}
         is_target = np.fromiter(map(others.__contains__, G), np.uint8, n)
         state = distance, is_target, as_edges, np.zeros(n), np.zeros(n), on_vertices, on_edges
-        alone(add_dependencies, into, lengths, number[G.in_arcs], order, *state)
+        alone(add_dependencies, into, lengths, edges, order, *state)
     return on_vertices, on_edges

@@ -3,15 +3,16 @@
 Converting walks NetworkX's dicts of dicts once, without a tuple for each edge: only lengths, keys and values are read.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress
+from operator import itemgetter
 from typing import Any
 
 import networkx as nx
 import numpy as np
 
 from edgewise.graph.csr import Rows, offset_dtype
-from edgewise.nx.columns import Column, as_column
+from edgewise.nx.columns import as_column
 from edgewise.nx.graph import BackendGraph, Contents
 from edgewise.nx.offered import MULTIGRAPH
 
@@ -58,11 +59,22 @@ def convert_from_nx(
         dict(graph._node) if keep_nodes else {},
         dict(graph.graph) if keep_graph else {},
     )
-    columns: dict[Any, Column] = {}
+    converted = BackendGraph(nodes, rows, in_rows, {}, contents)
     for attribute, default in {} if keep_edges or edge_attrs is None else edge_attrs.items():
-        values = [data.get(attribute, default) for data in _edge_data(adjacency)]
-        columns[attribute] = as_column(attribute, values)
-    return BackendGraph(nodes, rows, in_rows, columns, contents)
+        # An undirected edge has one dict, which is looked at from its first end.
+        data = compress(_edge_data(adjacency), (converted.sources <= rows.targets).tolist())
+        values = _values(_edge_data(adjacency) if converted.is_directed() else data, attribute, default)
+        converted.add_column(attribute, as_column(attribute, values).taken(converted.edge_numbers))
+    return converted
+
+
+def _values(data: Iterable[dict[Any, Any]], name: Any, default: Any) -> list[Any]:
+    """The values of a name, with what counts where there is none."""
+    dicts = list(data)
+    try:
+        return list(map(itemgetter(name), dicts))
+    except KeyError:
+        return [each.get(name, default) for each in dicts]
 
 
 def _numbered(adjacency: Mapping[Any, Any]) -> tuple[Sequence[Any], VerticesOf]:

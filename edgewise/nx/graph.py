@@ -139,6 +139,10 @@ class BackendGraph:
         rows = Rows(self.rows.offsets, self.rows.targets, weights)
         return ew.Graph(rows, Ids(len(self)), self._directed, loops)
 
+    def add_column(self, name: Any, column: Column) -> None:
+        """Keep an edge attribute, while the graph is made."""
+        self._columns[name] = column
+
     def column(self, name: Any) -> Column:
         """An edge attribute; 1 for each edge if there is none of this name, as NetworkX takes it."""
         if name not in self._columns:
@@ -179,6 +183,15 @@ class BackendGraph:
         if self._directed:
             return np.arange(len(self.rows.targets))
         return np.flatnonzero(self.sources <= self.rows.targets)
+
+    @cached_property
+    def edge_numbers(self) -> np.ndarray:
+        """The edge of each arc, as a place in `edges`; shape (num_arcs,)."""
+        if self._directed:
+            return self.edges
+        numbers = np.empty(len(self.rows.targets), np.int64)
+        numbers[self.edges] = numbers[self.in_arcs[self.edges]] = np.arange(len(self.edges))
+        return numbers
 
     @cached_property
     def degrees(self) -> tuple[np.ndarray, np.ndarray]:

@@ -28,9 +28,9 @@ def _forest(G: BackendGraph, weight: Any, algorithm: str, minimum: bool, how: di
         raise ValueError(f"{algorithm} is not a valid choice for an algorithm.")
     weights = G.column(weight).values[G.edges]
     in_turn = G.edges[np.argsort(weights if minimum else -weights, kind="stable")]
-    place = np.empty(len(G.rows.targets), np.int64)
-    place[in_turn] = place[G.in_arcs[in_turn]] = np.arange(len(in_turn))
-    found = ew.mst(G.with_values(place), **options(how))
+    place = np.empty(len(in_turn), np.int64)
+    place[G.edge_numbers[in_turn]] = np.arange(len(in_turn))
+    found = ew.mst(G.with_values(place[G.edge_numbers]), **options(how))
     return in_turn[np.sort(found.weight)]
 
 
