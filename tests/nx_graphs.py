@@ -11,19 +11,20 @@ import numpy as np
 SEEDS = range(12)
 
 
-def draw(seed: int, directed: bool, weights: str = "none") -> Any:
+def draw(seed: int, directed: bool, weights: str = "none", kind: Any = None) -> Any:
     """A graph whose edges are in a drawn order, with loops, and nodes without edges; for odd seeds nodes are texts.
 
     Args:
         weights: "none"; "integers", few of them, so that there are ties, and 0; "floats"; or "both", and some edges
             without.
+        kind: the class of the graph, if it is another one.
     """
     random = np.random.default_rng(seed)
     n = int(random.integers(1, 30))
     m = int(random.integers(0, 3 * n))
     nodes = random.permutation(n).tolist()
     names = [f"v{node}" if seed % 2 else node for node in nodes]
-    graph = (nx.DiGraph if directed else nx.Graph)()
+    graph = (kind or (nx.DiGraph if directed else nx.Graph))()
     graph.add_nodes_from(names[: n // 2])
     for _ in range(m):
         source, target = random.integers(0, n, 2).tolist()

@@ -204,6 +204,27 @@ def test_betweenness(seed: int, weight: Any, directed: bool) -> None:
     compare("betweenness_centrality_subset", graph, ["absent"], nodes)
 
 
+@pytest.mark.parametrize("kind", [nx.MultiGraph, nx.MultiDiGraph])
+@pytest.mark.parametrize("weights", ["none", "integers", "floats", "both"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_multigraphs(seed: int, weights: str, kind: Any) -> None:
+    """One of parallel edges counts, the lightest."""
+    graph = draw(seed, False, weights, kind)
+    for name in OF_GRAPHS:
+        if not name.endswith("degree_centrality"):
+            compare(name, graph)
+    for name in ("all_pairs_dijkstra", "topological_generations", "is_directed_acyclic_graph"):
+        compare(name, graph)
+    compare("closeness_centrality", graph, distance="weight")
+    for node in list(graph)[::3]:
+        for name in (*OF_NODES, *PATHS_FROM):
+            compare(name, graph, node)
+        for other in list(graph)[::4]:
+            for name in (*OF_PAIRS, *PATHS_BETWEEN):
+                compare(name, graph, node, other)
+    close("betweenness_centrality", graph)
+
+
 def close(name: str, graph: Any, **kwargs: Any) -> None:
     """Ask both for floats, which may differ by rounding."""
     expected = getattr(nx, name)(graph, **kwargs, backend="networkx")

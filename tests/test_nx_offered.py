@@ -79,7 +79,8 @@ def test_the_examples_of_the_page_run() -> None:
 
 def test_reasons_are_text() -> None:
     graph, several = nx.path_graph(3), nx.MultiGraph([(0, 1), (0, 1)])
-    assert "multigraph" in backend.can_run("bfs_edges", (several, 0), {})
+    assert "parallel" in backend.can_run("pagerank", (several,), {})
+    assert backend.can_run("bfs_edges", (several, 0), {}) is True
     assert "sort_neighbors" in backend.can_run("bfs_edges", (graph, 0), {"sort_neighbors": sorted})
     assert "dangling" in backend.can_run("pagerank", (graph,), {"dangling": {0: 1}})
     assert backend.can_run("bfs_edges", (graph, 0), {}) is True
@@ -100,6 +101,9 @@ def test_weights_that_are_no_numbers_are_refused() -> None:
         with pytest.raises(NotImplementedError) as problem:
             nx.pagerank(graph, backend="edgewise")
         assert text in str(problem.value.__cause__)
+    several = nx.MultiGraph([(0, 1, {"weight": 1}), (0, 1, {"weight": "far"})])
+    with pytest.raises(NotImplementedError):
+        nx.dijkstra_path(several, 0, 1, backend="edgewise")
 
 
 def test_edits_are_seen() -> None:

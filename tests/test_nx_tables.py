@@ -57,6 +57,15 @@ def test_graphs_go_there_and_back(seed: int, weights: str, directed: bool) -> No
     assert (len(there), there.number_of_edges()) == (len(graph), graph.number_of_edges())
 
 
+def test_views_of_subgraphs() -> None:
+    """Their adjacency is no dict; that of a multigraph tells a length beyond what it gives."""
+    for kind in (nx.Graph, nx.MultiGraph, nx.MultiDiGraph):
+        graph = draw(1, False, "integers", kind)
+        for view in (graph.edge_subgraph(list(graph.edges)[::2]), graph.subgraph(list(graph)[::2])):
+            found = nx.single_source_dijkstra(view, next(iter(view)), backend="edgewise")
+            assert told(found) == told(nx.single_source_dijkstra(view, next(iter(view))))
+
+
 def test_undirected_edges_have_one_dict_at_both_ends() -> None:
     graph = convert_to_nx(nx.from_numpy_array(np.ones((2, 2)), backend="edgewise"))
     assert graph._adj[0][1] is graph._adj[1][0]

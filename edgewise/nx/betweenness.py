@@ -9,7 +9,7 @@ import edgewise as ew
 from edgewise.nx.cpu_sums import add_dependencies
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import dijkstra, lengths_of
-from edgewise.nx.offered import offered, options, since
+from edgewise.nx.offered import no_multigraphs, offered, options, since
 from edgewise.nx.search import alone, breadth_first
 
 
@@ -85,7 +85,7 @@ def _sample_scales(G: BackendGraph, sources: list[int], normalized: bool) -> Any
     return scales
 
 
-@offered(_some_sources, since((3, 6), _is_sampled))
+@offered(no_multigraphs, _some_sources, since((3, 6), _is_sampled))
 def edge_betweenness_centrality(
     G: BackendGraph,
     k: int | None = None,
@@ -115,7 +115,7 @@ def betweenness_centrality_subset(
     return G.by_node(sums * _scale(G, None, normalized, ends=False))
 
 
-@offered()
+@offered(no_multigraphs)
 def edge_betweenness_centrality_subset(
     G: BackendGraph, sources: Any, targets: Any, normalized: bool = False, weight: Any = None
 ) -> dict[tuple[Any, Any], float]:

@@ -14,7 +14,6 @@ import numpy as np
 from edgewise.graph.csr import Rows, offset_dtype
 from edgewise.nx.columns import as_column
 from edgewise.nx.graph import BackendGraph, Contents
-from edgewise.nx.offered import MULTIGRAPH
 
 #: Gives the vertices of an iterator of so many nodes, int32.
 VerticesOf = Callable[[Iterator[Any], int], np.ndarray]
@@ -36,6 +35,8 @@ def convert_from_nx(
 ) -> BackendGraph:
     """A graph of NetworkX as one of the backend; arguments as NetworkX's dispatch gives them.
 
+    Parallel edges become one with the least value of each attribute, as NetworkX takes it for shortest paths.
+
     Args:
         edge_attrs: the edge attributes to keep, with what counts where there is none.
         preserve_edge_attrs, preserve_node_attrs, preserve_graph_attrs, preserve_all_attrs: keep all attributes.
@@ -43,14 +44,12 @@ def convert_from_nx(
         name, graph_name: not looked at.
 
     Raises:
-        NotImplementedError: parallel edges, or an attribute that is no number: see `as_column`.
+        NotImplementedError: an attribute that is no number: see `as_column`.
     """
-    if graph.is_multigraph():
-        raise NotImplementedError(MULTIGRAPH)
-    adjacency = graph._adj
+    adjacency = _dicts(graph._adj)
     nodes, vertices_of = _numbered(adjacency)
     rows = _rows(adjacency, vertices_of)
-    in_rows = _rows(graph._pred, vertices_of) if graph.is_directed() else None
+    in_rows = _rows(_dicts(graph._pred), vertices_of) if graph.is_directed() else None
     keep_edges = preserve_edge_attrs or preserve_all_attrs
     keep_nodes = preserve_node_attrs or preserve_all_attrs or bool(node_attrs)
     keep_graph = preserve_graph_attrs or preserve_all_attrs
@@ -59,13 +58,24 @@ def convert_from_nx(
         dict(graph._node) if keep_nodes else {},
         dict(graph.graph) if keep_graph else {},
     )
-    converted = BackendGraph(nodes, rows, in_rows, {}, contents)
+    converted = BackendGraph(nodes, rows, in_rows, {}, contents, graph.is_multigraph())
     for attribute, default in {} if keep_edges or edge_attrs is None else edge_attrs.items():
         # An undirected edge has one dict, which is looked at from its first end.
         data = compress(_edge_data(adjacency), (converted.sources <= rows.targets).tolist())
-        values = _values(_edge_data(adjacency) if converted.is_directed() else data, attribute, default)
+        values_of = _least_values if graph.is_multigraph() else _values
+        values = values_of(_edge_data(adjacency) if converted.is_directed() else data, attribute, default)
         converted.add_column(attribute, as_column(attribute, values).taken(converted.edge_numbers))
     return converted
+
+
+def _least_values(data: Iterable[dict[Any, dict[Any, Any]]], name: Any, default: Any) -> list[Any]:
+    """The least value of a name among the dicts of parallel edges."""
+    try:
+        return [min([each.get(name, default) for each in edges.values()]) for edges in data]
+    except TypeError as problem:
+        raise NotImplementedError(
+            f"{name!r} of parallel edges: {problem}; edgewise expects numbers"
+        ) from None
 
 
 def _values(data: Iterable[dict[Any, Any]], name: Any, default: Any) -> list[Any]:
@@ -75,6 +85,13 @@ def _values(data: Iterable[dict[Any, Any]], name: Any, default: Any) -> list[Any
         return list(map(itemgetter(name), dicts))
     except KeyError:
         return [each.get(name, default) for each in dicts]
+
+
+def _dicts(adjacency: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The neighbours of each node as dicts. Those of a view of a subgraph are not, and their `len` may be too large."""
+    if isinstance(adjacency, dict):
+        return adjacency
+    return {node: dict(inner.items()) for node, inner in adjacency.items()}
 
 
 def _numbered(adjacency: Mapping[Any, Any]) -> tuple[Sequence[Any], VerticesOf]:

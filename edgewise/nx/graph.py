@@ -27,7 +27,7 @@ class Contents(NamedTuple):
 
 
 class BackendGraph:
-    """A Graph or a DiGraph as arrays, in NetworkX's order of nodes and of the neighbours of each. It does not change.
+    """A graph of NetworkX as arrays, in NetworkX's order of nodes and of the neighbours of each. It does not change.
 
     Attributes:
         nodes: the nodes in their order; vertex v of the arrays is ``nodes[v]``.
@@ -45,9 +45,11 @@ class BackendGraph:
         in_rows: Rows | None,
         columns: dict[Any, Column],
         contents: Contents,
+        multigraph: bool = False,
     ) -> None:
         self.nodes, self.rows, self.in_rows = nodes, rows, rows if in_rows is None else in_rows
         self.contents, self._directed, self._columns = contents, in_rows is not None, columns
+        self._multigraph = multigraph
         self._weighted: dict[Any, ew.Graph] = {}
         self._reversed: dict[Any, BackendGraph] = {}
         self.__networkx_cache__: dict[str, Any] = {}
@@ -57,8 +59,8 @@ class BackendGraph:
         return self._directed
 
     def is_multigraph(self) -> bool:
-        """False: parallel edges are not taken."""
-        return False
+        """Whether it was converted from a multigraph; here it has one edge of several."""
+        return self._multigraph
 
     def __len__(self) -> int:
         return len(self.nodes)

@@ -13,7 +13,6 @@ Refusal = Callable[[dict[str, Any]], str | None]
 FEW = 1000
 #: The first two numbers of NetworkX's version.
 VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
-MULTIGRAPH = "edgewise takes no multigraphs; nx.Graph(G) or nx.DiGraph(G) keeps one edge of several"
 
 
 def offered(
@@ -49,7 +48,7 @@ def why_not(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
     arguments = arguments_of(function, args, kwargs)
     if arguments is None:
         return None
-    refusals: tuple[Refusal, ...] = (_multigraph, _callable_weight, *function.__dict__["refusals"])
+    refusals: tuple[Refusal, ...] = (_callable_weight, *function.__dict__["refusals"])
     return next((reason for refusal in refusals if (reason := refusal(arguments))), None)
 
 
@@ -103,9 +102,9 @@ def refuses(name: str, reason: str, *allowed: Any) -> Refusal:
     return refusal
 
 
-def _multigraph(arguments: dict[str, Any]) -> str | None:
-    graph = arguments.get("G")
-    return MULTIGRAPH if isinstance(graph, nx.Graph) and graph.is_multigraph() else None
+def no_multigraphs(arguments: dict[str, Any]) -> str | None:
+    """A refusal by functions whose answer depends on how many edges are parallel."""
+    return "parallel edges count here; edgewise takes one of them" if arguments["G"].is_multigraph() else None
 
 
 def _callable_weight(arguments: dict[str, Any]) -> str | None:

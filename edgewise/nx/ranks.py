@@ -7,7 +7,7 @@ import numpy as np
 
 import edgewise as ew
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.offered import offered, options, refuses
+from edgewise.nx.offered import no_multigraphs, offered, options, refuses
 
 
 def _distribution(G: BackendGraph, given: Any) -> np.ndarray | None:
@@ -20,7 +20,10 @@ def _distribution(G: BackendGraph, given: Any) -> np.ndarray | None:
     return values / values.sum()
 
 
-@offered(refuses("dangling", "edgewise gives the rank of nodes without edges away as `personalization` says"))
+@offered(
+    no_multigraphs,
+    refuses("dangling", "edgewise gives the rank of nodes without edges away as `personalization` says"),
+)
 def pagerank(
     G: BackendGraph,
     alpha: float = 0.85,

@@ -9,7 +9,7 @@ from networkx.algorithms.tree.mst import ALGORITHMS
 import edgewise as ew
 from edgewise.nx.convert import edge_dicts, new_graph
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.offered import offered, options, refuses
+from edgewise.nx.offered import no_multigraphs, offered, options, refuses
 
 _one_data = refuses("data", "edgewise gives all attributes or none", True, False)
 
@@ -51,7 +51,7 @@ def _tree(G: BackendGraph, arcs: np.ndarray) -> Any:
     return tree
 
 
-@offered(_kruskal, _one_data)
+@offered(no_multigraphs, _kruskal, _one_data)
 def minimum_spanning_edges(
     G: BackendGraph,
     algorithm: str = "kruskal",
@@ -64,7 +64,7 @@ def minimum_spanning_edges(
     return _edges(G, _forest(G, weight, algorithm, True, how), data)
 
 
-@offered(_kruskal, _one_data)
+@offered(no_multigraphs, _kruskal, _one_data)
 def maximum_spanning_edges(
     G: BackendGraph,
     algorithm: str = "kruskal",
@@ -77,14 +77,14 @@ def maximum_spanning_edges(
     return _edges(G, _forest(G, weight, algorithm, False, how), data)
 
 
-@offered(_kruskal)
+@offered(no_multigraphs, _kruskal)
 def minimum_spanning_tree(
     G: BackendGraph, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False, **how: Any
 ) -> Any:
     return _tree(G, _forest(G, weight, algorithm, True, how))
 
 
-@offered(_kruskal)
+@offered(no_multigraphs, _kruskal)
 def maximum_spanning_tree(
     G: BackendGraph, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False, **how: Any
 ) -> Any:
