@@ -1,5 +1,6 @@
 """What marks a function as one of the backend's, and what its arguments may be."""
 
+import functools
 import inspect
 from collections.abc import Callable
 from types import ModuleType
@@ -33,10 +34,13 @@ def functions_of(*modules: ModuleType) -> dict[str, Callable[..., Any]]:
     return {each.__name__: each for each in members if "refusals" in getattr(each, "__dict__", {})}
 
 
+_signature = functools.cache(inspect.signature)
+
+
 def arguments_of(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> dict[str, Any] | None:
     """The arguments of a call by name; None if the call is wrong, which the call itself then says."""
     try:
-        bound = inspect.signature(function).bind(*args, **kwargs)
+        bound = _signature(function).bind(*args, **kwargs)
     except TypeError:
         return None
     bound.apply_defaults()
@@ -59,9 +63,8 @@ def why_rather_not(function: Callable[..., Any], args: Any, kwargs: dict[str, An
     cache = getattr(graph, "__networkx_cache__", None) or {}
     if not isinstance(graph, nx.Graph) or cache.get("backends", {}).get("edgewise"):
         return None
-    size = len(graph) + graph.number_of_edges()
-    if size < FEW:
-        return f"{size} nodes and edges are few; a conversion pays from {FEW} on"
+    if len(graph) < FEW and len(graph) + graph.number_of_edges() < FEW:
+        return f"the graph is small; a conversion pays from {FEW} nodes and edges on"
     return None if doubt is None else doubt(arguments)
 
 
@@ -97,7 +100,8 @@ def refuses(name: str, reason: str, *allowed: Any) -> Refusal:
 
     def refusal(arguments: dict[str, Any]) -> str | None:
         given = arguments[name]
-        return None if any(given is value for value in values) else f"{name}={given!r}: {reason}"
+        taken = any(given is value or (isinstance(value, str) and given == value) for value in values)
+        return None if taken else f"{name}={given!r}: {reason}"
 
     return refusal
 
