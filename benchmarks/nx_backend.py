@@ -1,4 +1,4 @@
-"""NetworkX's functions by themselves and by the backend of edgewise: `python -m benchmarks.nx_backend [--output FILE.csv]`.
+"""NetworkX's functions by themselves and by the backend: `python -m benchmarks.nx_backend [--output FILE.csv]`.
 
 The graph is R-MAT, simple, of 16 drawn edges for each vertex, as a graph of NetworkX with integer weights and nodes.
 Each function runs once by NetworkX, and by the backend once to compile, once with the conversion
@@ -137,7 +137,7 @@ def main() -> None:
     )
     for theirs, ours in zip(calls[::2], calls[1::2], strict=True):
         parts = theirs.seconds, ours.first_seconds, ours.seconds
-        shown = " | ".join(f"{1000 * part:.3g}" for part in parts)
+        shown = " | ".join(f"{1000 * part:,.{1 if part < 0.1 else 0}f}" for part in parts)
         print(f"| {ours.algorithm} | {shown} | {theirs.seconds / ours.seconds:.0f} |")
 
 
