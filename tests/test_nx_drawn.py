@@ -69,7 +69,7 @@ def compare(name: str, graph: Any, *args: Any, **kwargs: Any) -> None:
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_without_weights(seed: int, directed: bool) -> None:
+def test_small_graphs_without_weights(seed: int, directed: bool) -> None:
     graph = draw(seed, directed)
     nodes = [*graph, "absent"]
     for name in OF_GRAPHS:
@@ -106,7 +106,7 @@ def test_pagerank(seed: int, weights: str, directed: bool) -> None:
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("weights", ["none", "integers", "floats", "both"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_paths_by_weight(seed: int, weights: str, directed: bool) -> None:
+def test_small_graphs_with_weights(seed: int, weights: str, directed: bool) -> None:
     graph = draw(seed, directed, weights)
     nodes = [*graph, "absent"]
     for name in ("all_pairs_dijkstra", "all_pairs_dijkstra_path", "all_pairs_dijkstra_path_length"):
@@ -202,6 +202,19 @@ def test_betweenness(seed: int, weight: Any, directed: bool) -> None:
         for name in ("betweenness_centrality_subset", "edge_betweenness_centrality_subset"):
             compare(name, graph, nodes[::2], nodes[1:], **each)
     compare("betweenness_centrality_subset", graph, ["absent"], nodes)
+
+
+def test_nodes_of_many_kinds() -> None:
+    for nodes in (
+        [2**70, 2**70 + 1, 2**70 + 2],
+        [-5, 3, 10**9],
+        [(1, 2), None, 1.5],
+        ["a", b"a", frozenset()],
+    ):
+        graph = nx.DiGraph(zip(nodes, nodes[1:], strict=False))
+        compare("bfs_edges", graph, nodes[0])
+        compare("single_source_dijkstra", graph, nodes[0])
+        compare("strongly_connected_components", graph)
 
 
 @pytest.mark.parametrize("kind", [nx.MultiGraph, nx.MultiDiGraph])

@@ -100,9 +100,9 @@ def _numbered(adjacency: Mapping[Any, Any]) -> tuple[Sequence[Any], VerticesOf]:
     if set(map(type, nodes)) == {int}:
         if nodes == list(range(n)):
             return range(n), lambda keys, count: np.fromiter(keys, np.int32, count)
-        low = min(nodes)
-        if max(nodes) - low < _ROOM * n:
-            place = np.zeros(max(nodes) - low + 1, np.int32)
+        low, high = min(nodes), max(nodes)
+        if high - low < _ROOM * n and low > -(2**62) and high < 2**62:
+            place = np.zeros(high - low + 1, np.int32)
             place[np.array(nodes) - low] = np.arange(n)
             return nodes, lambda keys, count: place[np.fromiter(keys, np.int64, count) - low]
     index = dict(zip(nodes, range(n), strict=True)).__getitem__

@@ -67,10 +67,8 @@ def lengths_of(G: BackendGraph, weight: Any, signed: bool = False) -> Column:
         raise NotImplementedError(
             f"there are negative values of {weight!r}; edgewise leaves Dijkstra with them alone"
         )
-    if (
-        values.dtype == np.int64
-        and len(G) * max(int(values.max(initial=0)), -int(values.min(initial=0))) >= 2**62
-    ):
+    largest = max(int(values.max(initial=0)), -int(values.min(initial=0)))
+    if values.dtype == np.int64 and len(G) * largest >= 2**62:
         raise NotImplementedError(f"sums of {weight!r} may be beyond 64 bits")
     return column
 
@@ -123,32 +121,18 @@ def dijkstra_between(G: BackendGraph, source: int, target: int, weight: Any) -> 
     column, n = lengths_of(G, weight), len(G)
     if source == target:
         return 0, [source]
-    values, arcs = column.values, G.in_arcs if G.is_directed() else slice(None)
-    rows, in_rows, room = G.rows, G.in_rows, (2, len(values) + 1)
-    keys, vertices, turns = np.zeros(room, values.dtype), np.empty(room, np.int32), np.zeros(room, np.int64)
-    seen, step, done = (
+    values, into, room = column.values, G.in_rows, (2, len(column.values) + 1)
+    _, turns, vertices = heaps = [np.zeros(room, kind) for kind in (values.dtype, np.int64, np.int32)]
+    vertices[:, 0], turns[1, 0] = (source, target), 1
+    seen, done, step = (
         np.zeros((2, n), values.dtype),
-        np.full((2, n), -1, np.int32),
         np.zeros((2, n), np.uint8),
+        np.full((2, n), -1, np.int32),
     )
-    vertices[:, 0] = source, target
-    turns[1, 0], step[0, source], step[1, target] = 1, source, target
-    meeting, total = np.array([-1]), np.zeros(1, values.dtype)
-    backwards = in_rows.offsets, in_rows.targets, values[arcs]
-    alone(
-        search_both_ways_by_length,
-        rows,
-        values,
-        *backwards,
-        keys,
-        turns,
-        vertices,
-        seen,
-        step,
-        done,
-        meeting,
-        total,
-    )
+    step[0, source], step[1, target] = source, target
+    found = meeting, total = np.array([-1]), np.zeros(1, values.dtype)
+    backwards = into.offsets, into.targets, values[G.in_arcs] if G.is_directed() else values
+    alone(search_both_ways_by_length, G.rows, values, *backwards, *heaps, seen, step, done, *found)
     if meeting[0] < 0:
         return None
     middle = int(meeting[0])
@@ -173,28 +157,17 @@ def bellman_ford(G: BackendGraph, source: int, weight: Any) -> Paths:
     while ended == TOO_SMALL:
         order, queue, parent = np.full((3, n), -1, np.int32)
         arc, first, last = np.full((3, n), -1)
-        distance, times, waits = (
-            np.zeros(n, column.values.dtype),
-            np.zeros(n, np.int64),
-            np.zeros(n, np.uint8),
+        distance, waits, times, found = (
+            np.zeros(length, dtype)
+            for length, dtype in ((n, column.values.dtype), (n, np.uint8), (n, np.int64), (2, np.int64))
         )
         order[0] = queue[0] = parent[source] = source
-        waits[source], found = 1, np.zeros(2, np.int64)
-        lists = first, last, np.empty(entries, np.int32), np.empty(entries, np.int64)
-        alone(
-            relax_in_turn,
-            G.rows,
-            column.values,
-            distance,
-            order,
-            parent,
-            arc,
-            queue,
-            waits,
-            times,
-            *lists,
-            found,
+        waits[source] = 1
+        paths, lists = (
+            (distance, order, parent, arc),
+            (np.empty(entries, np.int32), np.empty(entries, np.int64)),
         )
+        alone(relax_in_turn, G.rows, column.values, *paths, queue, waits, times, first, last, *lists, found)
         (ended, reached), entries = found.tolist(), 4 * entries
     if ended == NEGATIVE:
         raise nx.NetworkXUnbounded("Negative cycle detected.")
