@@ -1,7 +1,9 @@
 """What the backend of NetworkX says of itself, and which calls it takes."""
 
+import copy
 import inspect
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -116,6 +118,13 @@ def test_edits_are_seen() -> None:
     assert nx.number_connected_components(graph, **call) == 2
     graph.add_edge(0, 3)
     assert list(nx.bfs_edges(graph, 0, **call)) == [(0, 1), (0, 3), (3, 2)]
+
+
+def test_graphs_with_what_was_converted_can_be_copied() -> None:
+    graph = nx.path_graph(4)
+    nx.pagerank(graph, backend="edgewise")
+    for other in (copy.deepcopy(graph), pickle.loads(pickle.dumps(graph))):
+        assert list(nx.bfs_edges(other, 0, backend="edgewise")) == [(0, 1), (1, 2), (2, 3)]
 
 
 def test_options_are_those_of_the_call_or_of_the_configuration() -> None:

@@ -44,13 +44,17 @@ def convert_from_nx(
         name, graph_name: not looked at.
 
     Raises:
-        NotImplementedError: an attribute that is no number: see `as_column`.
+        NotImplementedError: an attribute that is no number, see `as_column`; all attributes of parallel edges.
     """
+    keep_edges = preserve_edge_attrs or preserve_all_attrs
+    if keep_edges and graph.is_multigraph():
+        raise NotImplementedError(
+            "edgewise keeps one of parallel edges, which cannot have the attributes of all"
+        )
     adjacency = _dicts(graph._adj)
     nodes, vertices_of = _numbered(adjacency)
     rows = _rows(adjacency, vertices_of)
     in_rows = _rows(_dicts(graph._pred), vertices_of) if graph.is_directed() else None
-    keep_edges = preserve_edge_attrs or preserve_all_attrs
     keep_nodes = preserve_node_attrs or preserve_all_attrs or bool(node_attrs)
     keep_graph = preserve_graph_attrs or preserve_all_attrs
     contents = Contents(
@@ -60,10 +64,10 @@ def convert_from_nx(
     )
     converted = BackendGraph(nodes, rows, in_rows, {}, contents, graph.is_multigraph())
     for attribute, default in {} if keep_edges or edge_attrs is None else edge_attrs.items():
-        # An undirected edge has one dict, which is looked at from its first end.
-        data = compress(_edge_data(adjacency), (converted.sources <= rows.targets).tolist())
-        values_of = _least_values if graph.is_multigraph() else _values
-        values = values_of(_edge_data(adjacency) if converted.is_directed() else data, attribute, default)
+        data = _edge_data(adjacency)
+        if in_rows is None:  # an undirected edge has one dict, which is looked at from its first end
+            data = compress(data, (converted.sources <= rows.targets).tolist())
+        values = (_least_values if graph.is_multigraph() else _values)(data, attribute, default)
         converted.add_column(attribute, as_column(attribute, values).taken(converted.edge_numbers))
     return converted
 
