@@ -1,6 +1,7 @@
 """A plugin of pytest for NetworkX's own tests: counts the calls of the backend, and writes what became of each test.
 
-``$EDGEWISE_NX_REPORT`` is the file that it writes: JSON with ``calls`` by function and ``tests`` by outcome.
+``$EDGEWISE_NX_REPORT`` is the file that it writes: JSON with ``calls`` and ``left`` by function, those that the backend
+answered and those that it left to NetworkX, and ``tests`` by outcome.
 """
 
 import functools
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 CALLS: Counter[str] = Counter()
+LEFT: Counter[str] = Counter()
 OUTCOMES: dict[str, dict[str, str]] = defaultdict(dict)
 
 
@@ -23,6 +25,14 @@ def pytest_configure() -> None:
 
     for name, function in list(backend.FUNCTIONS.items()):
         backend.FUNCTIONS[name] = counted(name, function)
+    can_run = backend.can_run
+
+    def noted(name: str, args: Any, kwargs: dict[str, Any]) -> bool | str:
+        answer = can_run(name, args, kwargs)
+        LEFT[name] += answer is not True
+        return answer
+
+    backend.can_run = noted
 
 
 def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,8 +40,16 @@ def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            result = function(*args, **kwargs)
+        except NotImplementedError:
+            LEFT[name] += 1
+            raise
+        except Exception:
+            CALLS[name] += 1
+            raise
         CALLS[name] += 1
-        return function(*args, **kwargs)
+        return result
 
     return call
 
@@ -46,5 +64,5 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_sessionfinish() -> None:
     """Write the report."""
-    content = json.dumps({"calls": CALLS, "tests": OUTCOMES}, indent=1)
+    content = json.dumps({"calls": CALLS, "left": +LEFT, "tests": OUTCOMES}, indent=1)
     Path(os.environ["EDGEWISE_NX_REPORT"]).write_text(content, encoding="utf-8")
