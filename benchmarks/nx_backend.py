@@ -1,0 +1,145 @@
+"""NetworkX's functions by themselves and by the backend: `python -m benchmarks.nx_backend [--output FILE.csv]`.
+
+The graph is R-MAT, simple, of 16 drawn edges for each vertex, as a graph of NetworkX with integer weights and nodes.
+Each function runs once by NetworkX, and by the backend once to compile, once with the conversion
+and three times from the converted graph, of which the table has the median. Results are compared. Conversion is timed
+by itself, too, as are graphs from arrays. Times of functions are printed in milliseconds. See docs/networkx.md.
+"""
+
+import argparse
+import gc
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import scipy.sparse
+
+import edgewise as ew
+from benchmarks.results import Row, machine, write_rows
+from edgewise.nx.convert import convert_from_nx, convert_to_nx
+
+NETWORKX = {"contender": "networkx", "version": nx.__version__}
+EDGEWISE = {"contender": "edgewise", "version": ew.__version__}
+#: Functions of the graph and its node of largest degree.
+CALLS: dict[str, Callable[..., Any]] = {
+    "single_source_shortest_path_length": lambda graph, hub, **by: nx.single_source_shortest_path_length(
+        graph, hub, **by
+    ),
+    "bfs_edges": lambda graph, hub, **by: list(nx.bfs_edges(graph, hub, **by)),
+    "connected_components": lambda graph, hub, **by: list(nx.connected_components(graph, **by)),
+    "pagerank": lambda graph, hub, **by: nx.pagerank(graph, **by),
+    "single_source_dijkstra_path_length": lambda graph, hub, **by: nx.single_source_dijkstra_path_length(
+        graph, hub, **by
+    ),
+    "single_source_dijkstra": lambda graph, hub, **by: nx.single_source_dijkstra(graph, hub, **by),
+    "minimum_spanning_edges": lambda graph, hub, **by: list(
+        nx.minimum_spanning_edges(graph, data=False, **by)
+    ),
+    "betweenness_centrality, k=4": lambda graph, hub, **by: nx.betweenness_centrality(graph, 4, seed=1, **by),
+}
+
+
+def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
+    """How long a call takes, and its result."""
+    started = time.perf_counter()
+    result = call()
+    return time.perf_counter() - started, result
+
+
+def agree(ours: Any, theirs: Any) -> bool:
+    """Whether results are equal, in their order; floats of dicts may differ by rounding."""
+    if isinstance(theirs, dict) and any(isinstance(value, float) for value in theirs.values()):
+        return list(ours) == list(theirs) and np.allclose([*ours.values()], [*theirs.values()], 1e-9, 1e-15)
+    return bool(ours == theirs)
+
+
+def compared(graph: Any, task: dict[str, Any]) -> Iterator[Row]:
+    """Rows of each function by NetworkX, and by the backend: first with a conversion, then from the converted graph."""
+    hub = max(graph, key=graph.degree)
+    for name, call in CALLS.items():
+        task["algorithm"] = name
+        theirs, expected = seconds(lambda call=call: call(graph, hub, backend="networkx"))
+        yield Row(**task, **NETWORKX, **times([theirs], theirs), verified="", note="")
+        call(graph, hub, backend="edgewise")
+        graph.__networkx_cache__.clear()
+        first, found = seconds(lambda call=call: call(graph, hub, backend="edgewise"))
+        again = [seconds(lambda call=call: call(graph, hub, backend="edgewise"))[0] for _ in range(3)]
+        right = "yes" if agree(found, expected) else "differs from NetworkX"
+        yield Row(**task, **EDGEWISE, **times(again, first), verified=right, note="first: with conversion")
+
+
+def conversions(graph: Any, task: dict[str, Any]) -> Iterator[Row]:
+    """Rows of each way to a graph of the backend, or from one."""
+    matrix = nx.to_scipy_sparse_array(graph)
+    upper = scipy.sparse.triu(matrix).tocoo()
+    table = pd.DataFrame({"source": upper.row, "target": upper.col, "weight": upper.data})
+    converted = convert_from_nx(graph, edge_attrs={"weight": 1})
+    named = nx.relabel_nodes(graph, {node: f"v{node}" for node in graph})
+    by = {"backend": "edgewise"}
+    ways: dict[str, Callable[[], Any]] = {
+        "from NetworkX": lambda: convert_from_nx(graph),
+        "from NetworkX, with a weight": lambda: convert_from_nx(graph, edge_attrs={"weight": 1}),
+        "from NetworkX, nodes are texts": lambda: convert_from_nx(named),
+        "from_scipy_sparse_array, symmetric": lambda: nx.from_scipy_sparse_array(matrix, **by),
+        "from_scipy_sparse_array, each edge once": lambda: nx.from_scipy_sparse_array(upper, **by),
+        "from_pandas_edgelist": lambda: nx.from_pandas_edgelist(table, edge_attr="weight", **by),
+        "to NetworkX": lambda: convert_to_nx(converted),
+    }
+    for name, way in ways.items():
+        taken = [seconds(way)[0] for _ in range(4)]
+        yield Row(
+            **task | {"algorithm": name}, **EDGEWISE, **times(taken[1:], taken[0]), verified="", note=""
+        )
+
+
+def times(warm: list[float], first: float) -> dict[str, Any]:
+    """The columns of a row that say how long calls took."""
+    middle = statistics.median(warm)
+    return {
+        "seconds": middle,
+        "fastest": min(warm),
+        "first_seconds": first,
+        "prepare_seconds": 0.0,
+        "calls": len(warm),
+    }
+
+
+def main() -> None:
+    """Print both tables, and write the rows."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--scale", type=int, default=16, help="2 to this power is the number of vertices")
+    parser.add_argument("--output", type=Path, help="a CSV file for the rows")
+    given = parser.parse_args()
+    drawn = ew.generate.rmat(given.scale, 16, seed=1, simple=True, directed=False)
+    weights = np.random.default_rng(1).integers(1, 100, drawn.num_arcs)
+    graph = nx.empty_graph(drawn.num_vertices)
+    ends = drawn.sources.tolist(), drawn.targets.tolist(), weights.tolist()
+    graph.add_weighted_edges_from(edge for edge in zip(*ends, strict=True) if edge[0] <= edge[1])
+    nx.config.warnings_to_ignore.add("cache")
+    size = {"graph": f"rmat{given.scale}", "vertices": len(graph), "arcs": drawn.num_arcs}
+    task, millions = machine() | size, graph.number_of_edges() / 1e6
+    ways = list(conversions(graph, task))
+    gc.collect()
+    gc.freeze()  # else Python looks through the graph's million dicts in some of the calls
+    calls = list(compared(graph, task))
+    if given.output:
+        write_rows(given.output, [*ways, *calls])
+    print("| conversion | seconds for a million edges |\n|---|--:|")
+    for row in ways:
+        print(f"| {row.algorithm} | {row.seconds / millions:.3f} |")
+    print(
+        "\n| function | NetworkX | edgewise, with conversion | edgewise, converted | times |\n|---|--:|--:|--:|--:|"
+    )
+    for theirs, ours in zip(calls[::2], calls[1::2], strict=True):
+        parts = theirs.seconds, ours.first_seconds, ours.seconds
+        shown = " | ".join(f"{1000 * part:,.{1 if part < 0.1 else 0}f}" for part in parts)
+        print(f"| {ours.algorithm} | {shown} | {theirs.seconds / ours.seconds:.0f} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""Betweenness centrality of nodes and edges."""
+
+from typing import Any
+
+import numpy as np
+from networkx.utils import create_py_random_state
+
+import edgewise as ew
+from edgewise.nx.cpu_sums import add_dependencies
+from edgewise.nx.graph import BackendGraph
+from edgewise.nx.lengths import dijkstra, lengths_of
+from edgewise.nx.offered import no_multigraphs, offered, options, since
+from edgewise.nx.search import alone, breadth_first
+
+
+def _some_sources(arguments: dict[str, Any]) -> str | None:
+    return "k=0: edgewise takes at least one source" if arguments["k"] == 0 else None
+
+
+def _is_sampled(arguments: dict[str, Any]) -> bool:
+    return arguments["k"] is not None
+
+
+def _for_lengths(G: BackendGraph, weight: Any) -> ew.Graph:
+    """The graph with its lengths. Raises NotImplementedError for lengths of 0 or less."""
+    if weight is None:
+        return G.plain
+    if lengths_of(G, weight).values.min(initial=1) <= 0:
+        raise NotImplementedError(
+            f"there are values of {weight!r} that are 0; edgewise expects positive ones"
+        )
+    return G.weighted(weight)
+
+
+def _draw(G: BackendGraph, k: int | None, seed: Any) -> list[int] | None:
+    """The sources that NetworkX would draw, or None for all."""
+    if k is None:
+        return None
+    return [G.index(node, KeyError(node)) for node in create_py_random_state(seed).sample(list(G), k)]
+
+
+def _scale(G: BackendGraph, used: int | None, normalized: bool, ends: bool) -> float:
+    """The factor of sums that count the ends of paths, or are those of all sources.
+
+    Args:
+        used: the number of sources, or None for all.
+        ends: whether the ends of paths count, as they do for edges.
+    """
+    pairs_of = len(G) if ends else len(G) - 1
+    if pairs_of < 2:
+        return 1.0
+    sources = pairs_of if used is None else used
+    return (
+        1 / (sources * (pairs_of - 1)) if normalized else pairs_of / (sources * (1 if G.is_directed() else 2))
+    )
+
+
+@offered(_some_sources, since((3, 5), _is_sampled))
+def betweenness_centrality(
+    G: BackendGraph,
+    k: int | None = None,
+    normalized: bool = True,
+    weight: Any = None,
+    endpoints: bool = False,
+    seed: Any = None,
+    **how: Any,
+) -> dict[Any, float]:
+    graph = _for_lengths(G, weight)
+    sources = _draw(G, None if k == len(G) else k, seed)
+    found = ew.betweenness(
+        graph, sources=sources, weighted=weight is not None, endpoints=endpoints, **options(how)
+    )
+    if sources is None or endpoints:
+        used = None if sources is None else len(sources)
+        return G.by_node(found.dependency * _scale(G, used, normalized, endpoints))
+    return G.by_node(found.dependency * _sample_scales(G, sources, normalized))
+
+
+def _sample_scales(G: BackendGraph, sources: list[int], normalized: bool) -> Any:
+    """The factor of each vertex: of those that are sources themselves, one source less counts."""
+    if len(G) < 3:
+        return 1.0
+    scales = np.full(len(G), _scale(G, len(sources), normalized, ends=False))
+    scales[sources] = _scale(G, len(sources) - 1, normalized, ends=False) if len(sources) > 1 else np.nan
+    return scales
+
+
+@offered(no_multigraphs, _some_sources, since((3, 6), _is_sampled))
+def edge_betweenness_centrality(
+    G: BackendGraph,
+    k: int | None = None,
+    normalized: bool = True,
+    weight: Any = None,
+    seed: Any = None,
+    **how: Any,
+) -> dict[tuple[Any, Any], float]:
+    graph = _for_lengths(G, weight)
+    sources = _draw(G, k, seed)
+    found = ew.edge_betweenness(graph, sources=sources, weighted=weight is not None, **options(how))
+    sums = found.dependency if G.is_directed() else found.dependency + found.dependency[G.in_arcs]
+    return _by_edge(G, sums[G.edges] * _scale(G, k, normalized, ends=True))
+
+
+def _by_edge(G: BackendGraph, values: np.ndarray) -> dict[tuple[Any, Any], float]:
+    """Values of edges by pairs of nodes, in NetworkX's order."""
+    pairs = zip(G.names(G.sources[G.edges]), G.names(G.rows.targets[G.edges]), strict=True)
+    return dict(zip(pairs, values.tolist(), strict=True))
+
+
+@offered()
+def betweenness_centrality_subset(
+    G: BackendGraph, sources: Any, targets: Any, normalized: bool = False, weight: Any = None
+) -> dict[Any, float]:
+    sums, _ = _dependencies(G, sources, targets, weight, as_edges=False)
+    return G.by_node(sums * _scale(G, None, normalized, ends=False))
+
+
+@offered(no_multigraphs)
+def edge_betweenness_centrality_subset(
+    G: BackendGraph, sources: Any, targets: Any, normalized: bool = False, weight: Any = None
+) -> dict[tuple[Any, Any], float]:
+    _, sums = _dependencies(G, sources, targets, weight, as_edges=True)
+    return _by_edge(G, sums * _scale(G, None, normalized, ends=True))
+
+
+def _dependencies(
+    G: BackendGraph, sources: Any, targets: Any, weight: Any, as_edges: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The dependencies on vertices and on edges, summed over sources, of shortest paths to some targets; float64."""
+    _for_lengths(G, weight)
+    n, into = len(G), G.in_rows
+    lengths, edges = G.column(weight).values[G.in_arcs], G.edge_numbers[G.in_arcs]
+    on_vertices, on_edges, wanted = np.zeros(n), np.zeros(len(G.edges)), set(targets)
+    for source in sources:
+        root = G.index(source, KeyError(source))
+        if weight is None:
+            levels = breadth_first(G.rows, [root])
+            order, values = levels.order, levels.level
+        else:
+            paths = dijkstra(G, [root], weight)
+            order, values = paths.order, np.array(paths.lengths, lengths.dtype)
+        distance = np.full(n, -1, lengths.dtype)
+        distance[order] = values
+        others = wanted if as_edges else wanted - {source}
+        is_target = np.fromiter(map(others.__contains__, G), np.uint8, n)
+        state = distance, is_target, as_edges, np.zeros(n), np.zeros(n), on_vertices, on_edges
+        alone(add_dependencies, into, lengths, edges, order, *state)
+    return on_vertices, on_edges

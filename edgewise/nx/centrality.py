@@ -1,0 +1,99 @@
+"""Centralities of nodes by degrees and distances."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from edgewise.nx.distances import measure, nodes_among
+from edgewise.nx.graph import BackendGraph
+from edgewise.nx.lengths import dijkstra
+from edgewise.nx.offered import brief, no_multigraphs, offered
+from edgewise.nx.search import breadth_first
+
+
+def _shares(G: BackendGraph, degree: np.ndarray) -> dict[Any, float]:
+    """Degrees as shares of all other nodes."""
+    if len(G) <= 1:
+        return dict.fromkeys(G, 1)
+    return G.by_node(degree * (1.0 / (len(G) - 1.0)))
+
+
+@offered(no_multigraphs, doubt=brief)
+def degree_centrality(G: BackendGraph) -> dict[Any, float]:
+    out, into = G.degrees
+    return _shares(G, out + into if G.is_directed() else out)
+
+
+@offered(no_multigraphs, doubt=brief)
+def in_degree_centrality(G: BackendGraph) -> dict[Any, float]:
+    return _shares(G, G.degrees[1])
+
+
+@offered(no_multigraphs, doubt=brief)
+def out_degree_centrality(G: BackendGraph) -> dict[Any, float]:
+    return _shares(G, G.degrees[0])
+
+
+@offered()
+def closeness_centrality(
+    G: BackendGraph, u: Any = None, distance: Any = None, wf_improved: bool = True
+) -> Any:
+    missing = f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph"
+    roots = list(range(len(G))) if u is None else [G.index(u, nx.NodeNotFound(missing))]
+    if distance is None:
+        found = measure(G.in_rows, roots)
+        reached, total = found.reached.tolist(), found.total.tolist()
+    else:
+        lengths = [dijkstra(G.reversed(distance), [root], distance).lengths for root in roots]
+        reached, total = list(map(len, lengths)), list(map(sum, lengths))
+    values = [_closeness(len(G), *each, wf_improved) for each in zip(reached, total, strict=True)]
+    return dict(zip(G, values, strict=True)) if u is None else values[0]
+
+
+def _closeness(n: int, reached: int, total: float, wf_improved: bool) -> float:
+    """The number of others by the sum of their distances, times the share of them that was reached."""
+    if total <= 0.0 or n <= 1:
+        return 0.0
+    value = (reached - 1.0) / total
+    return value * ((reached - 1.0) / (n - 1)) if wf_improved else value
+
+
+@offered()
+def harmonic_centrality(
+    G: BackendGraph, nbunch: Any = None, distance: Any = None, sources: Any = None
+) -> dict[Any, float]:
+    wanted, begins = set(nodes_among(G, nbunch)), set(nodes_among(G, sources))
+    centrality: dict[Any, float] = dict.fromkeys(wanted, 0)
+    if len(wanted) < len(begins):
+        turned, counts = G.reversed(distance), _mask(G, begins)
+        for node in wanted:
+            vertices, terms = _inverse_distances(turned, node, distance)
+            if counts[vertices].any():
+                centrality[node] = (
+                    terms[counts[vertices]].cumsum()[-1].item()
+                )  # added in turn, as by NetworkX
+        return centrality
+    sums = np.zeros(len(G))
+    for node in begins:
+        vertices, terms = _inverse_distances(G, node, distance)
+        sums[vertices] += terms
+    found = G.by_node(sums)
+    return {node: found[node] or 0 for node in wanted}
+
+
+def _mask(G: BackendGraph, nodes: set[Any]) -> np.ndarray:
+    return np.fromiter(map(nodes.__contains__, G), np.bool_, len(G))
+
+
+def _inverse_distances(G: BackendGraph, node: Any, distance: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The vertices farther from a node than 0, in NetworkX's order, and one over the distance of each."""
+    root = G.index(node, KeyError(node))
+    if distance is None:
+        levels = breadth_first(G.rows, [root])
+        order, values = levels.order, levels.level.astype(np.float64)
+    else:
+        paths = dijkstra(G, [root], distance)
+        order, values = paths.order, np.array(paths.lengths, np.float64)
+    far = values != 0
+    return order[far], 1 / values[far]

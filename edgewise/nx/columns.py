@@ -1,0 +1,64 @@
+"""Edge attributes as columns of numbers, which remember where NetworkX has integers among floats."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Column(NamedTuple):
+    """An edge attribute as a number for each arc.
+
+    Attributes:
+        values: int64 or float64, shape (num_arcs,).
+        whole: bool, shape (num_arcs,): which of the floats are integers in NetworkX; None if all are of one kind.
+    """
+
+    values: np.ndarray
+    whole: np.ndarray | None = None
+
+    def taken(self, arcs: np.ndarray) -> "Column":
+        """The column of these arcs."""
+        return Column(self.values[arcs], None if self.whole is None else self.whole[arcs])
+
+    def numbers(self) -> list[Any]:
+        """The values as numbers of Python."""
+        return python_numbers(self.values, self.whole)
+
+
+def as_column(name: Any, values: list[Any]) -> Column:
+    """Values of an attribute as numbers.
+
+    Raises:
+        NotImplementedError: a value that is no integer of 64 bits and no finite float, or integers beside floats that
+            float64 does not hold.
+    """
+    kinds = set(map(type, values))
+    whole = {kind for kind in kinds if issubclass(kind, int | np.integer) and kind is not bool}
+    floats = {kind for kind in kinds if issubclass(kind, float | np.floating)}
+    if kinds - whole - floats:
+        odd = next(value for value in values if type(value) not in whole | floats)
+        raise NotImplementedError(f"{name!r} of an edge is {odd!r}; edgewise expects integers or floats")
+    try:
+        numbers = np.array(values, np.float64 if floats else np.int64)
+    except OverflowError:
+        raise NotImplementedError(
+            f"{name!r} has integers that 64 bits do not hold; edgewise needs that"
+        ) from None
+    if not floats:
+        return Column(numbers)
+    if not np.isfinite(numbers).all():
+        raise NotImplementedError(f"{name!r} of an edge is infinite or NaN; edgewise expects finite numbers")
+    if not whole:
+        return Column(numbers)
+    are_whole = np.fromiter(map(whole.__contains__, map(type, values)), np.bool_, len(values))
+    if np.abs(numbers[are_whole]).max() >= 2**53:
+        raise NotImplementedError(f"{name!r} has floats, and integers that float64 does not hold exactly")
+    return Column(numbers, are_whole)
+
+
+def python_numbers(values: np.ndarray, whole: np.ndarray | None) -> list[Any]:
+    """An array as numbers of Python, with integers where `whole` says so."""
+    numbers: list[Any] = values.tolist()
+    if whole is None:
+        return numbers
+    return [int(value) if integer else value for value, integer in zip(numbers, whole.tolist(), strict=True)]

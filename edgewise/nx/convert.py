@@ -1,0 +1,174 @@
+"""Graphs of NetworkX as graphs of the backend, and back.
+
+Converting walks NetworkX's dicts of dicts once, without a tuple for each edge: only lengths, keys and values are read.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, compress
+from operator import itemgetter
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from edgewise.graph.csr import Rows, offset_dtype
+from edgewise.nx.columns import as_column
+from edgewise.nx.graph import BackendGraph, Contents
+
+#: Gives the vertices of an iterator of so many nodes, int32.
+VerticesOf = Callable[[Iterator[Any], int], np.ndarray]
+#: Nodes that are integers are looked up in a table of at most so many places for each.
+_ROOM = 8
+
+
+def convert_from_nx(
+    graph: Any,
+    *,
+    edge_attrs: Mapping[Any, Any] | None = None,
+    node_attrs: Mapping[Any, Any] | None = None,
+    preserve_edge_attrs: bool = False,
+    preserve_node_attrs: bool = False,
+    preserve_graph_attrs: bool = False,
+    preserve_all_attrs: bool = False,
+    name: str | None = None,
+    graph_name: str | None = None,
+) -> BackendGraph:
+    """A graph of NetworkX as one of the backend; arguments as NetworkX's dispatch gives them.
+
+    Parallel edges become one with the least value of each attribute, as NetworkX takes it for shortest paths.
+
+    Args:
+        edge_attrs: the edge attributes to keep, with what counts where there is none.
+        preserve_edge_attrs, preserve_node_attrs, preserve_graph_attrs, preserve_all_attrs: keep all attributes.
+        node_attrs: as `preserve_node_attrs` if there are any.
+        name, graph_name: not looked at.
+
+    Raises:
+        NotImplementedError: an attribute that is no number, see `as_column`; all attributes of parallel edges.
+    """
+    keep_edges = preserve_edge_attrs or preserve_all_attrs
+    if keep_edges and graph.is_multigraph():
+        raise NotImplementedError(
+            "edgewise keeps one of parallel edges, which cannot have the attributes of all"
+        )
+    adjacency = _dicts(graph._adj)
+    nodes, vertices_of = _numbered(adjacency)
+    rows = _rows(adjacency, vertices_of)
+    in_rows = _rows(_dicts(graph._pred), vertices_of) if graph.is_directed() else None
+    keep_nodes = preserve_node_attrs or preserve_all_attrs or bool(node_attrs)
+    keep_graph = preserve_graph_attrs or preserve_all_attrs
+    contents = Contents(
+        list(_edge_data(adjacency)) if keep_edges else None,
+        dict(graph._node) if keep_nodes else {},
+        dict(graph.graph) if keep_graph else {},
+    )
+    converted = BackendGraph(nodes, rows, in_rows, {}, contents, graph.is_multigraph())
+    for attribute, default in {} if keep_edges or edge_attrs is None else edge_attrs.items():
+        data = _edge_data(adjacency)
+        if in_rows is None:  # an undirected edge has one dict, which is looked at from its first end
+            data = compress(data, (converted.sources <= rows.targets).tolist())
+        values = (_least_values if graph.is_multigraph() else _values)(data, attribute, default)
+        converted.add_column(attribute, as_column(attribute, values).taken(converted.edge_numbers))
+    return converted
+
+
+def _least_values(data: Iterable[dict[Any, dict[Any, Any]]], name: Any, default: Any) -> list[Any]:
+    """The least value of a name among the dicts of parallel edges."""
+    try:
+        return [min([each.get(name, default) for each in edges.values()]) for edges in data]
+    except TypeError as problem:
+        raise NotImplementedError(
+            f"{name!r} of parallel edges: {problem}; edgewise expects numbers"
+        ) from None
+
+
+def _values(data: Iterable[dict[Any, Any]], name: Any, default: Any) -> list[Any]:
+    """The values of a name, with what counts where there is none."""
+    dicts = list(data)
+    try:
+        return list(map(itemgetter(name), dicts))
+    except KeyError:
+        return [each.get(name, default) for each in dicts]
+
+
+def _dicts(adjacency: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The neighbours of each node as dicts. Those of a view of a subgraph are not, and their `len` may be too large."""
+    if isinstance(adjacency, dict):
+        return adjacency
+    return {node: dict(inner.items()) for node, inner in adjacency.items()}
+
+
+def _numbered(adjacency: Mapping[Any, Any]) -> tuple[Sequence[Any], VerticesOf]:
+    """The nodes, a range if they are 0..n-1, and what gives the vertices of nodes."""
+    nodes, n = list(adjacency), len(adjacency)
+    if set(map(type, nodes)) == {int}:
+        if nodes == list(range(n)):
+            return range(n), lambda keys, count: np.fromiter(keys, np.int32, count)
+        low, high = min(nodes), max(nodes)
+        if high - low < _ROOM * n and low > -(2**62) and high < 2**62:
+            place = np.zeros(high - low + 1, np.int32)
+            place[np.array(nodes) - low] = np.arange(n)
+            return nodes, lambda keys, count: place[np.fromiter(keys, np.int64, count) - low]
+    index = dict(zip(nodes, range(n), strict=True)).__getitem__
+    return nodes, lambda keys, count: np.fromiter(map(index, keys), np.int32, count)
+
+
+def _rows(adjacency: Mapping[Any, Any], vertices_of: VerticesOf) -> Rows:
+    """Rows of the keys of each inner dict, in their order."""
+    inner = adjacency.values()
+    offsets = np.zeros(len(adjacency) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, inner), np.int64, len(adjacency)), out=offsets[1:])
+    count = int(offsets[-1])
+    targets = vertices_of(chain.from_iterable(inner), count)
+    return Rows(offsets.astype(offset_dtype(count), copy=False), targets, None)
+
+
+def _edge_data(adjacency: Mapping[Any, Any]) -> Any:
+    """The dict of each arc, in the order of `_rows`."""
+    return chain.from_iterable(inner.values() for inner in adjacency.values())
+
+
+def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
+    """A graph of the backend as one of NetworkX, with its order; anything else as it is."""
+    if not isinstance(result, BackendGraph):
+        return result
+    graph = new_graph(result.is_directed())
+    graph.graph.update(result.contents.graph)
+    graph.add_nodes_from(result.nodes)
+    for node, attributes in result.contents.nodes.items():
+        graph._node[node].update(attributes)
+    edges = edge_dicts(result)
+    _fill(graph._adj, result.names(result.rows.targets), edges, result.rows.offsets)
+    if result.is_directed():
+        into = [edges[arc] for arc in result.in_arcs.tolist()]
+        _fill(graph._pred, result.names(result.in_rows.targets), into, result.in_rows.offsets)
+    return graph
+
+
+def _fill(adjacency: dict[Any, Any], names: list[Any], data: list[Any], offsets: np.ndarray) -> None:
+    """Fill the inner dicts with keys and values, row by row."""
+    bounds = offsets.tolist()
+    for inner, begin, end in zip(adjacency.values(), bounds[:-1], bounds[1:], strict=True):
+        inner.update(zip(names[begin:end], data[begin:end], strict=True))
+
+
+def edge_dicts(graph: BackendGraph) -> list[dict[Any, Any]]:
+    """A dict for each arc; the two arcs of an undirected edge have the same."""
+    if graph.contents.edges is not None:
+        data = [dict(each) for each in graph.contents.edges]
+    else:
+        columns = graph.attributes
+        values = zip(*columns.values(), strict=True) if columns else [()] * len(graph.rows.targets)
+        data = [dict(zip(columns, each, strict=True)) for each in values]
+    if not graph.is_directed():
+        twins = graph.in_arcs.tolist()  # of arc u to v, the one from v to u
+        data = [data[min(arc, twin)] for arc, twin in enumerate(twins)]
+    return data
+
+
+def new_graph(directed: bool) -> Any:
+    """An empty graph of NetworkX itself, whatever makes graphs by its configuration."""
+    kind = nx.DiGraph if directed else nx.Graph
+    graph = object.__new__(kind)
+    kind.__init__(graph)
+    return graph

@@ -1,0 +1,154 @@
+"""Sums over many searches: distances from all of some vertices, dependencies of some sources, and topological order."""
+
+from typing import Any
+
+import numpy as np
+
+from edgewise.kernels.cpu.team import cancelled, claim, team_kernel
+
+#: Vertices between two looks at whether the run was cancelled.
+_LOOK = 1 << 14
+_ONE = np.uint64(1)
+
+
+@team_kernel
+def sum_levels(
+    thread: Any,
+    size: Any,
+    control: Any,
+    offsets: Any,
+    targets: Any,
+    roots: Any,
+    queues: Any,
+    levels: Any,
+    reached: Any,
+    total: Any,
+    farthest: Any,
+) -> None:
+    """Breadth-first searches from some vertices, one at a time by each thread.
+
+    Args:
+        roots: int32, shape (k,).
+        queues, levels: int32, shape (threads, n); levels are -1.
+        reached, total, farthest: int64, shape (k,): the number of vertices reached from each root, the sum of their
+            levels, and the highest.
+    """
+    queue, level = queues[thread], levels[thread]
+    while True:
+        root = claim(control, 0, 1, len(roots))
+        if root >= len(roots):
+            return
+        queue[0], level[np.uint64(roots[root])] = roots[root], 0
+        head, tail, summed, highest = np.uint64(0), _ONE, np.int64(0), np.int64(0)
+        while head < tail:
+            v = np.uint64(queue[head])
+            head += _ONE
+            highest = np.int64(level[v])
+            summed += highest
+            for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
+                u = np.uint64(targets[k])
+                if level[u] < 0:
+                    level[u] = highest + 1
+                    queue[tail] = u
+                    tail += _ONE
+        reached[root], total[root], farthest[root] = tail, summed, highest
+        for place in range(tail):
+            level[np.uint64(queue[place])] = -1
+
+
+@team_kernel
+def add_dependencies(
+    thread: Any,
+    size: Any,
+    control: Any,
+    in_offsets: Any,
+    in_sources: Any,
+    in_lengths: Any,
+    in_edges: Any,
+    order: Any,
+    distance: Any,
+    is_target: Any,
+    as_edges: Any,
+    paths: Any,
+    delta: Any,
+    on_vertices: Any,
+    on_edges: Any,
+) -> None:
+    """Add the dependencies of one source on vertices and edges, counting paths to some targets only.
+
+    Args:
+        in_lengths, in_edges: of each entry of `in_sources`, the length and the number of its edge.
+        order: int32, shape (reached,): the source, and all that can be reached, in the order of their distances.
+        distance: shape (n,): negative for what was not reached.
+        is_target: uint8, shape (n,).
+        as_edges: whether dependencies are shared as NetworkX does it for edges.
+        paths, delta: float64, shape (n,): 0; the numbers of shortest paths, and the dependencies.
+        on_vertices, on_edges: float64: what is added to.
+    """
+    paths[np.uint64(order[0])] = 1.0
+    for place in range(_ONE, np.uint64(len(order))):
+        w = np.uint64(order[place])
+        for k in range(np.uint64(in_offsets[w]), np.uint64(in_offsets[w + _ONE])):
+            v = np.uint64(in_sources[k])
+            if distance[v] >= 0 and distance[v] + in_lengths[k] == distance[w]:
+                paths[w] += paths[v]
+        if place % _LOOK == 0 and cancelled(control):
+            return
+    for place in range(np.uint64(len(order)) - _ONE, np.uint64(0), -1):
+        w = np.uint64(order[place])
+        before = 0
+        for k in range(np.uint64(in_offsets[w]), np.uint64(in_offsets[w + _ONE])):
+            v = np.uint64(in_sources[k])
+            before += distance[v] >= 0 and distance[v] + in_lengths[k] == distance[w]
+        for k in range(np.uint64(in_offsets[w]), np.uint64(in_offsets[w + _ONE])):
+            v = np.uint64(in_sources[k])
+            if distance[v] >= 0 and distance[v] + in_lengths[k] == distance[w]:
+                if not as_edges:
+                    share = paths[v] * ((delta[w] + is_target[w]) / paths[w])
+                elif is_target[w]:
+                    share = paths[v] / paths[w] * (1.0 + delta[w])
+                else:
+                    share = delta[w] / before
+                delta[v] += share
+                on_edges[np.uint64(in_edges[k])] += share
+        on_vertices[w] += delta[w]
+
+
+@team_kernel
+def peel_generations(
+    thread: Any,
+    size: Any,
+    control: Any,
+    offsets: Any,
+    targets: Any,
+    waiting: Any,
+    order: Any,
+    starts: Any,
+    found: Any,
+) -> None:
+    """The vertices whose predecessors have all been taken, generation by generation.
+
+    Args:
+        waiting: int64, shape (n,): the in-degree of each vertex.
+        order: int32, shape (n,): first the vertices without predecessors.
+        starts: int64, shape (n + 2,): where each generation begins in `order`; after the last, where that ends.
+        found: int64, shape (2,): the numbers of vertices in `order` and of generations.
+    """
+    begin, end, generation = np.uint64(0), np.uint64(found[0]), np.int64(0)
+    starts[0] = 0
+    while begin < end:
+        last = end
+        for place in range(begin, last):
+            v = np.uint64(order[place])
+            for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
+                u = np.uint64(targets[k])
+                waiting[u] -= 1
+                if waiting[u] == 0:
+                    order[end] = u
+                    end += _ONE
+            if place % _LOOK == 0 and cancelled(control):
+                return
+        begin = last
+        generation += 1
+        starts[generation] = begin
+    found[0], found[1] = end, generation

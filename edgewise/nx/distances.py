@@ -1,0 +1,110 @@
+"""Measures of distances: eccentricity and what follows from it, and the mean."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+
+from edgewise.graph.csr import Rows
+from edgewise.kernels.cpu.launch import launch
+from edgewise.kernels.cpu.team import available_threads
+from edgewise.nx.convert import new_graph
+from edgewise.nx.cpu_sums import sum_levels
+from edgewise.nx.graph import BackendGraph
+from edgewise.nx.lengths import dijkstra, lengths_of
+from edgewise.nx.offered import offered, refuses
+
+_unbounded = refuses("usebounds", "edgewise searches from all nodes", False)
+_own_paths = refuses("sp", "edgewise finds paths itself")
+
+
+class Measured(NamedTuple):
+    """What searches without weights from some vertices have found; int64, an entry for each.
+
+    Attributes:
+        reached: the number of vertices that were reached, the first included.
+        total: the sum of their levels.
+        farthest: the highest level.
+    """
+
+    reached: np.ndarray
+    total: np.ndarray
+    farthest: np.ndarray
+
+
+def measure(rows: Rows, roots: Iterable[int]) -> Measured:
+    """Search from each of these vertices."""
+    starts, n = np.fromiter(roots, np.int32), len(rows.offsets) - 1
+    scratch = available_threads(), n
+    found = Measured(*np.empty((3, len(starts)), np.int64))
+    work = 4.0 * len(starts) * (n + len(rows.targets))
+    queues, levels = np.empty(scratch, np.int32), np.full(scratch, -1, np.int32)
+    launch(sum_levels, rows.offsets, rows.targets, starts, queues, levels, *found, work=work)
+    return found
+
+
+def nodes_among(G: BackendGraph, nbunch: Any) -> list[Any]:
+    """The nodes that NetworkX's ``G.nbunch_iter(nbunch)`` gives, with its errors."""
+    nodes = new_graph(directed=False)
+    nodes.add_nodes_from(G)
+    return list(nodes.nbunch_iter(nbunch))
+
+
+@offered(_own_paths)
+def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
+    nodes = nodes_among(G, v)
+    roots = [G.index(node, KeyError(node)) for node in nodes]
+    if weight is None:
+        found = measure(G.rows, roots)
+        are_all, farthest = (found.reached == len(G)).all(), found.farthest.tolist()
+    else:
+        lengths = [dijkstra(G, [root], weight).lengths for root in roots]
+        are_all, farthest = all(len(each) == len(G) for each in lengths), list(map(max, lengths))
+    if not are_all:
+        kind = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
+        raise nx.NetworkXError(f"Found infinite path length because the {kind}")
+    return farthest[0] if v in G else dict(zip(nodes, farthest, strict=True))
+
+
+def _all_of(G: BackendGraph, e: Any, weight: Any) -> dict[Any, Any]:
+    return eccentricity(G, weight=weight) if e is None else e
+
+
+@offered(_unbounded)
+def diameter(G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+    return max(_all_of(G, e, weight).values())
+
+
+@offered(_unbounded)
+def radius(G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None) -> Any:
+    return min(_all_of(G, e, weight).values())
+
+
+@offered(_unbounded)
+def periphery(G: BackendGraph, e: Any = None, usebounds: bool = False, weight: Any = None) -> list[Any]:
+    found = _all_of(G, e, weight)
+    largest = max(found.values())
+    return [node for node, value in found.items() if value == largest]
+
+
+@offered(refuses("method", "edgewise searches from each node", None, "unweighted", "dijkstra"))
+def average_shortest_path_length(G: BackendGraph, weight: Any = None, method: Any = None) -> float:
+    n = len(G)
+    if n == 0:
+        raise nx.NetworkXPointlessConcept(
+            "the null graph has no paths, thus there is no average shortest path length"
+        )
+    if n == 1:
+        return 0
+    by_weight = method == "dijkstra" or (method is None and weight is not None)
+    if by_weight:
+        lengths_of(G, weight)
+    found = measure(G.rows, range(n))
+    if (found.reached < n).any():
+        raise nx.NetworkXError(f"Graph is not {'strongly ' if G.is_directed() else ''}connected.")
+    if by_weight:
+        total = sum(length for root in range(n) for length in dijkstra(G, [root], weight).lengths)
+    else:
+        total = int(found.total.sum())
+    return total / (n * (n - 1))

@@ -1,0 +1,205 @@
+"""The graph that functions of the backend get."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import edgewise as ew
+from edgewise.graph.csr import Rows, arcs_by_target, row_of_arcs, transpose, twin_arcs
+from edgewise.graph.ids import Ids
+from edgewise.nx.columns import Column, as_column
+
+
+class Contents(NamedTuple):
+    """What NetworkX keeps beside the structure, as far as it was asked for.
+
+    Attributes:
+        edges: the dict of each arc, in the order of arcs; None if attributes are in columns.
+        nodes: the dict of each node.
+        graph: the dict of the graph.
+    """
+
+    edges: list[dict[Any, Any]] | None
+    nodes: Mapping[Any, dict[Any, Any]]
+    graph: dict[Any, Any]
+
+
+class BackendGraph:
+    """A graph of NetworkX as arrays, in NetworkX's order of nodes and of the neighbours of each. It does not change.
+
+    Attributes:
+        nodes: the nodes in their order; vertex v of the arrays is ``nodes[v]``.
+        rows: the successors, or the neighbours, of each vertex in NetworkX's order.
+        in_rows: the predecessors of each vertex in NetworkX's order; those of an undirected graph are its rows.
+        contents: see `Contents`.
+    """
+
+    __networkx_backend__ = "edgewise"
+
+    def __init__(
+        self,
+        nodes: Sequence[Any],
+        rows: Rows,
+        in_rows: Rows | None,
+        columns: dict[Any, Column],
+        contents: Contents,
+        multigraph: bool = False,
+    ) -> None:
+        self.nodes, self.rows, self.in_rows = nodes, rows, rows if in_rows is None else in_rows
+        self.contents, self._directed, self._columns = contents, in_rows is not None, columns
+        self._multigraph = multigraph
+        self._weighted: dict[Any, ew.Graph] = {}
+        self._reversed: dict[Any, BackendGraph] = {}
+        self.__networkx_cache__: dict[str, Any] = {}
+
+    def is_directed(self) -> bool:
+        """Whether edges have a direction."""
+        return self._directed
+
+    def is_multigraph(self) -> bool:
+        """Whether it was converted from a multigraph; here it has one edge of several."""
+        return self._multigraph
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.nodes)
+
+    def __contains__(self, node: Any) -> bool:
+        try:
+            return node in self._positions
+        except TypeError:  # what cannot be hashed is no node
+            return False
+
+    def number_of_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self.nodes)
+
+    def number_of_edges(self) -> int:
+        """The number of edges."""
+        return self.plain.num_edges
+
+    def __repr__(self) -> str:
+        kind = "DiGraph" if self._directed else "Graph"
+        return f"<{kind} of edgewise for NetworkX: {len(self):,} nodes, {self.number_of_edges():,} edges>"
+
+    def reversed(self, weight: Any) -> "BackendGraph":
+        """The graph with all edges turned round and one of their attributes, in the order of NetworkX's ``reverse``; an
+        undirected graph is its own."""
+        if not self._directed:
+            return self
+        if weight not in self._reversed:
+            columns = {weight: self.column(weight).taken(self.in_arcs)}
+            contents = Contents(None, self.contents.nodes, self.contents.graph)
+            self._reversed[weight] = BackendGraph(self.nodes, self.in_rows, self.rows, columns, contents)
+        return self._reversed[weight]
+
+    @cached_property
+    def _positions(self) -> dict[Any, int]:
+        return dict(zip(self.nodes, range(len(self)), strict=True))
+
+    @cached_property
+    def _names(self) -> np.ndarray:
+        return np.fromiter(self.nodes, object, len(self))
+
+    def index(self, node: Any, missing: Exception) -> int:
+        """The vertex of a node. Raises `missing` if there is none."""
+        if node not in self:
+            raise missing
+        return self._positions[node]
+
+    def names(self, vertices: np.ndarray) -> list[Any]:
+        """The nodes of an array of vertices."""
+        named = vertices if isinstance(self.nodes, range) else self._names[vertices]
+        nodes: list[Any] = named.tolist()
+        return nodes
+
+    def by_node(self, values: np.ndarray) -> dict[Any, Any]:
+        """The values of all vertices, shape (n,), by node."""
+        return dict(zip(self.nodes, values.tolist(), strict=True))
+
+    @cached_property
+    def plain(self) -> ew.Graph:
+        """The graph without weights, for edgewise; its ids are 0..n-1."""
+        return self._with(None)
+
+    def weighted(self, weight: Any) -> ew.Graph:
+        """The graph with an edge attribute as weights, for edgewise; its ids are 0..n-1."""
+        if weight not in self._weighted:
+            self._weighted[weight] = self._with(self.column(weight).values)
+        return self._weighted[weight]
+
+    def with_values(self, values: np.ndarray) -> ew.Graph:
+        """The graph with other weights, shape (num_arcs,), for edgewise; its ids are 0..n-1."""
+        return self._with(values)
+
+    def _with(self, weights: np.ndarray | None) -> ew.Graph:
+        loops = 0 if self._directed else int(np.count_nonzero(self.sources == self.rows.targets))
+        rows = Rows(self.rows.offsets, self.rows.targets, weights)
+        return ew.Graph(rows, Ids(len(self)), self._directed, loops)
+
+    def add_column(self, name: Any, column: Column) -> None:
+        """Keep an edge attribute, while the graph is made."""
+        self._columns[name] = column
+
+    def column(self, name: Any) -> Column:
+        """An edge attribute; 1 for each edge if there is none of this name, as NetworkX takes it."""
+        if name not in self._columns:
+            self._columns[name] = self._new_column(name)
+        return self._columns[name]
+
+    def _new_column(self, name: Any) -> Column:
+        if self.contents.edges is None or name is None:
+            return Column(np.ones(len(self.rows.targets), np.int64))
+        return as_column(name, [each.get(name, 1) for each in self.contents.edges])
+
+    @property
+    def attributes(self) -> dict[Any, list[Any]]:
+        """The edge attributes that the graph was made with, as numbers of Python in the order of arcs."""
+        return {name: column.numbers() for name, column in self._columns.items() if name is not None}
+
+    @cached_property
+    def sources(self) -> np.ndarray:
+        """The source of each arc, int32, shape (num_arcs,)."""
+        return row_of_arcs(self.rows.offsets)
+
+    @cached_property
+    def in_arcs(self) -> np.ndarray:
+        """The arc of each entry of `in_rows`, as an index into the rows; shape (num_arcs,)."""
+        offsets, targets = self.rows.offsets, self.rows.targets
+        if not self._directed:
+            return twin_arcs(offsets, targets)
+        by_target = arcs_by_target(offsets, targets)
+        transposed = transpose(self.rows)
+        by_ends = by_target[arcs_by_target(transposed.offsets, transposed.targets)]
+        arcs = np.empty_like(by_ends)
+        arcs[arcs_by_target(self.in_rows.offsets, self.in_rows.targets)] = by_ends
+        return arcs
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """The arcs that stand for the edges, in the order of NetworkX's ``G.edges``."""
+        if self._directed:
+            return np.arange(len(self.rows.targets))
+        return np.flatnonzero(self.sources <= self.rows.targets)
+
+    @cached_property
+    def edge_numbers(self) -> np.ndarray:
+        """The edge of each arc, as a place in `edges`; shape (num_arcs,)."""
+        if self._directed:
+            return self.edges
+        numbers = np.empty(len(self.rows.targets), np.int64)
+        numbers[self.edges] = numbers[self.in_arcs[self.edges]] = np.arange(len(self.edges))
+        return numbers
+
+    @cached_property
+    def degrees(self) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of edges out of each vertex, and into it, int64, shape (n,). An undirected loop has both ends."""
+        out = np.diff(self.rows.offsets).astype(np.int64)
+        if self._directed:
+            return out, np.diff(self.in_rows.offsets).astype(np.int64)
+        loops = self.sources[self.sources == self.rows.targets]
+        return out + np.bincount(loops, minlength=len(self)), out

@@ -1,0 +1,175 @@
+"""Shortest paths by weight in the order of NetworkX, from Python: see `cpu_paths`."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+
+import edgewise as ew
+from edgewise.nx.columns import Column, python_numbers
+from edgewise.nx.cpu_paths import (
+    DONE,
+    NEGATIVE,
+    TOO_SMALL,
+    order_by_distance,
+    relax_in_turn,
+    search_both_ways_by_length,
+)
+from edgewise.nx.graph import BackendGraph
+from edgewise.nx.offered import options
+from edgewise.nx.search import alone, walk
+
+#: Entries of lists that `relax_in_turn` has at first, for each arc.
+_ENTRIES = 4
+
+
+class Paths(NamedTuple):
+    """Shortest paths.
+
+    Attributes:
+        order: int32, shape (reached,): the vertices in the order of NetworkX, first the sources.
+        parent: int32, shape (n,): the vertex before each that was reached on its path; of a source itself.
+        lengths: the length of the path to each vertex of `order`, an integer or a float as in NetworkX.
+    """
+
+    order: np.ndarray
+    parent: np.ndarray
+    lengths: list[Any]
+
+    def by_node(self, G: BackendGraph) -> dict[Any, Any]:
+        """The lengths by node."""
+        return dict(zip(G.names(self.order), self.lengths, strict=True))
+
+    def to_nodes(self, G: BackendGraph) -> dict[Any, list[Any]]:
+        """The paths by node."""
+        paths: dict[Any, list[Any]] = {}
+        nodes, parents = G.names(self.order), G.names(self.parent[self.order])
+        for vertex, node, parent in zip(self.order.tolist(), nodes, parents, strict=True):
+            paths[node] = [*paths[parent], node] if parent in paths else self._path(G, vertex)
+        return paths
+
+    def _path(self, G: BackendGraph, vertex: int) -> list[Any]:
+        return [G.nodes[each] for each in reversed(walk(self.parent, vertex))]
+
+    def to(self, G: BackendGraph, vertex: int | None) -> tuple[Any, list[Any]] | None:
+        """The length of the path to a vertex, and the path; None if it was not reached."""
+        if vertex is None or self.parent[vertex] < 0:
+            return None
+        return self.lengths[int(np.flatnonzero(self.order == vertex)[0])], self._path(G, vertex)
+
+
+def lengths_of(G: BackendGraph, weight: Any, signed: bool = False) -> Column:
+    """The lengths of arcs. Raises NotImplementedError for negative ones, unless `signed`, and for long sums."""
+    column = G.column(weight)
+    values = column.values
+    if not signed and values.min(initial=0) < 0:
+        raise NotImplementedError(
+            f"there are negative values of {weight!r}; edgewise leaves Dijkstra with them alone"
+        )
+    largest = max(int(values.max(initial=0)), -int(values.min(initial=0)))
+    if values.dtype == np.int64 and len(G) * largest >= 2**62:
+        raise NotImplementedError(f"sums of {weight!r} may be beyond 64 bits")
+    return column
+
+
+def dijkstra(
+    G: BackendGraph,
+    sources: Sequence[int],
+    weight: Any,
+    cutoff: Any = None,
+    target: int | None = None,
+    how: dict[str, Any] | None = None,
+) -> Paths:
+    """Dijkstra's paths from the nearest source, to all vertices or to those that are not farther than the target."""
+    column, n = lengths_of(G, weight), len(G)
+    bound = None if cutoff is None or cutoff == np.inf else max(cutoff, 0)
+    found = ew.sssp(
+        G.weighted(weight), list(sources), target=target, max_distance=bound, **options(how or {})
+    )
+    distance, reached = found.distance, np.flatnonzero(found.reached)
+    _, group_of, counts = np.unique(distance[reached], return_inverse=True, return_counts=True)
+    group, place = np.full(n, -1, np.int32), np.cumsum(counts) - counts
+    group[reached] = group_of
+    order, parent, arc = np.empty(len(reached), np.int32), np.full(n, -1, np.int32), np.full(n, -1)
+    for source in dict.fromkeys(sources):
+        order[place[0]] = parent[source] = source
+        place[0] += 1
+    alone(order_by_distance, G.rows, column.values, distance, group, place, order, parent, arc)
+    return Paths(order, parent, _as_summed(distance, order, parent, arc, column))
+
+
+def _as_summed(
+    distance: np.ndarray, order: np.ndarray, parent: np.ndarray, arc: np.ndarray, column: Column
+) -> list[Any]:
+    """Distances in this order as numbers of Python. NetworkX starts with the integer 0 and adds up, so a distance is an
+    integer if all lengths on its path are."""
+    if column.values.dtype == np.int64:
+        return python_numbers(distance[order], None)
+    are_sources = parent[order] == order
+    if column.whole is None:
+        return python_numbers(distance[order], are_sources)
+    whole, above = np.ones(len(parent), np.bool_), np.arange(len(parent))
+    whole[order], above[order] = are_sources | column.whole[arc[order]], parent[order]
+    while (above != above[above]).any():  # of the path up to `above`, without that, all are known
+        whole, above = whole & whole[above], above[above]
+    return python_numbers(distance[order], whole[order])
+
+
+def dijkstra_between(G: BackendGraph, source: int, target: int, weight: Any) -> tuple[Any, list[int]] | None:
+    """The length of the path that searches from both ends find, and its vertices; None if there is none."""
+    column, n = lengths_of(G, weight), len(G)
+    if source == target:
+        return 0, [source]
+    values, into, room = column.values, G.in_rows, (2, len(column.values) + 1)
+    _, turns, vertices = heaps = [np.zeros(room, kind) for kind in (values.dtype, np.int64, np.int32)]
+    vertices[:, 0], turns[1, 0] = (source, target), 1
+    seen, done, step = (
+        np.zeros((2, n), values.dtype),
+        np.zeros((2, n), np.uint8),
+        np.full((2, n), -1, np.int32),
+    )
+    step[0, source], step[1, target] = source, target
+    found = meeting, total = np.array([-1]), np.zeros(1, values.dtype)
+    backwards = into.offsets, into.targets, values[G.in_arcs] if G.is_directed() else values
+    alone(search_both_ways_by_length, G.rows, values, *backwards, *heaps, seen, step, done, *found)
+    if meeting[0] < 0:
+        return None
+    middle = int(meeting[0])
+    path = [*reversed(walk(step[0], middle)), *walk(step[1], middle)[1:]]
+    return python_numbers(total, _all_whole(G, path, column))[0], path
+
+
+def _all_whole(G: BackendGraph, path: list[int], column: Column) -> np.ndarray | None:
+    """Whether all lengths on a path are integers, shape (1,); None if all of the graph are of one kind."""
+    if column.whole is None:
+        return None
+    offsets, targets = G.rows.offsets, G.rows.targets
+    row = [slice(*offsets[v : v + 2].tolist()) for v in path[:-1]]
+    arcs = [part.start + int(np.argmax(targets[part] == u)) for part, u in zip(row, path[1:], strict=True)]
+    return np.array([column.whole[arcs].all()])
+
+
+def bellman_ford(G: BackendGraph, source: int, weight: Any) -> Paths:
+    """Bellman and Ford's paths from a source. Raises NetworkXUnbounded for a negative cycle."""
+    column, n, entries = lengths_of(G, weight, signed=True), len(G), _ENTRIES * (len(G.rows.targets) + 1)
+    ended = TOO_SMALL
+    while ended == TOO_SMALL:
+        order, queue, parent = np.full((3, n), -1, np.int32)
+        arc, first, last = np.full((3, n), -1)
+        distance, waits, times, found = (
+            np.zeros(length, dtype)
+            for length, dtype in ((n, column.values.dtype), (n, np.uint8), (n, np.int64), (2, np.int64))
+        )
+        order[0] = queue[0] = parent[source] = source
+        waits[source] = 1
+        paths, lists = (
+            (distance, order, parent, arc),
+            (np.empty(entries, np.int32), np.empty(entries, np.int64)),
+        )
+        alone(relax_in_turn, G.rows, column.values, *paths, queue, waits, times, first, last, *lists, found)
+        (ended, reached), entries = found.tolist(), 4 * entries
+    if ended == NEGATIVE:
+        raise nx.NetworkXUnbounded("Negative cycle detected.")
+    assert ended == DONE
+    return Paths(order[:reached], parent, _as_summed(distance, order[:reached], parent, arc, column))

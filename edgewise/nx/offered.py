@@ -1,0 +1,122 @@
+"""What marks a function as one of the backend's, and what its arguments may be."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import networkx as nx
+
+#: Says why a call with these arguments, by name, is left to NetworkX, or None.
+Refusal = Callable[[dict[str, Any]], str | None]
+#: Below so many edges and nodes, a call of NetworkX costs less than a conversion.
+FEW = 1000
+#: The first two numbers of NetworkX's version.
+VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
+
+
+def offered(
+    *refusals: Refusal, doubt: Refusal | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Mark a function as offered under its name, with reasons not to take a call, and not to convert a graph for it."""
+
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.__dict__.update(refusals=refusals, doubt=doubt)
+        return function
+
+    return mark
+
+
+def functions_of(*modules: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The functions that these modules offer, by name."""
+    members = (each for module in modules for each in vars(module).values())
+    return {each.__name__: each for each in members if "refusals" in getattr(each, "__dict__", {})}
+
+
+_signature = functools.cache(inspect.signature)
+
+
+def arguments_of(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments of a call by name; None if the call is wrong, which the call itself then says."""
+    try:
+        bound = _signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return None
+    bound.apply_defaults()
+    return bound.arguments
+
+
+def why_not(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> str | None:
+    """Why a call is left to NetworkX; None if the backend takes it."""
+    arguments = arguments_of(function, args, kwargs)
+    if arguments is None:
+        return None
+    refusals: tuple[Refusal, ...] = (_callable_weight, *function.__dict__["refusals"])
+    return next((reason for refusal in refusals if (reason := refusal(arguments))), None)
+
+
+def why_rather_not(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> str | None:
+    """Why a call is faster in NetworkX; None if it is not."""
+    arguments = arguments_of(function, args, kwargs) or {}
+    graph, doubt = arguments.get("G"), function.__dict__["doubt"]
+    cache = getattr(graph, "__networkx_cache__", None) or {}
+    if not isinstance(graph, nx.Graph) or cache.get("backends", {}).get("edgewise"):
+        return None
+    if len(graph) < FEW and len(graph) + graph.number_of_edges() < FEW:
+        return f"the graph is small; a conversion pays from {FEW} nodes and edges on"
+    return None if doubt is None else doubt(arguments)
+
+
+def brief(arguments: dict[str, Any]) -> str | None:
+    """A doubt of functions that look at each node once, or search between two nodes only."""
+    if "target" in arguments and None in (arguments["source"], arguments["target"]):
+        return None
+    return "a conversion takes longer than the call, unless the graph was converted before"
+
+
+def since(
+    version: tuple[int, int], concerns: Callable[[dict[str, Any]], bool] = lambda arguments: True
+) -> Refusal:
+    """A refusal of calls that gave something else before this version of NetworkX.
+
+    Args:
+        concerns: which calls did, by their arguments.
+    """
+
+    def refusal(arguments: dict[str, Any]) -> str | None:
+        if version <= VERSION or not concerns(arguments):
+            return None
+        return (
+            f"edgewise answers as NetworkX {'.'.join(map(str, version))} and later; this is {nx.__version__}"
+        )
+
+    return refusal
+
+
+def refuses(name: str, reason: str, *allowed: Any) -> Refusal:
+    """A refusal of an argument that is none of these values, by default None."""
+    values = allowed or (None,)
+
+    def refusal(arguments: dict[str, Any]) -> str | None:
+        given = arguments[name]
+        taken = any(given is value or (isinstance(value, str) and given == value) for value in values)
+        return None if taken else f"{name}={given!r}: {reason}"
+
+    return refusal
+
+
+def no_multigraphs(arguments: dict[str, Any]) -> str | None:
+    """A refusal by functions whose answer depends on how many edges are parallel."""
+    return "parallel edges count here; edgewise takes one of them" if arguments["G"].is_multigraph() else None
+
+
+def _callable_weight(arguments: dict[str, Any]) -> str | None:
+    given = [name for name in ("weight", "distance") if callable(arguments.get(name))]
+    return f"{given[0]} is a function; edgewise takes the name of an attribute" if given else None
+
+
+def options(how: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of a run: those of a call, and else those of ``networkx.config.backends.edgewise``."""
+    configured = nx.config.backends.edgewise
+    return {"device": configured.device, "memory_limit": configured.memory_limit} | how

@@ -1,0 +1,66 @@
+"""Drawn graphs of NetworkX, and results compared with all that Python tells of them."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+#: Drawn graphs of each kind.
+SEEDS = range(12)
+
+
+def draw(seed: int, directed: bool, weights: str = "none", kind: Any = None) -> Any:
+    """A graph whose edges are in a drawn order, with loops, and nodes without edges; for odd seeds nodes are texts.
+
+    Args:
+        weights: "none"; "integers", few of them, so that there are ties, and 0; "floats"; or "both", and some edges
+            without.
+        kind: the class of the graph, if it is another one.
+    """
+    random = np.random.default_rng(seed)
+    n = int(random.integers(1, 30))
+    m = int(random.integers(0, 3 * n))
+    nodes = random.permutation(n).tolist()
+    names = [f"v{node}" if seed % 2 else node for node in nodes]
+    graph = (kind or (nx.DiGraph if directed else nx.Graph))()
+    graph.add_nodes_from(names[: n // 2])
+    for _ in range(m):
+        source, target = random.integers(0, n, 2).tolist()
+        graph.add_edge(names[source], names[target], **draw_weight(random, weights))
+    graph.add_nodes_from(names)
+    for edge in list(graph.edges)[::4]:
+        graph.remove_edge(*edge)
+        if random.random() < 0.5:  # at another place of the neighbours
+            graph.add_edge(*edge, **draw_weight(random, weights))
+    return graph
+
+
+def draw_weight(random: np.random.Generator, weights: str) -> dict[str, Any]:
+    """The attributes of an edge."""
+    kind = {"both": ["none", "integers", "floats"][random.integers(3)]}.get(weights, weights)
+    if kind == "integers":
+        return {"weight": int(random.integers(0, 4))}
+    return {"weight": float(random.integers(1, 20)) / 8} if kind == "floats" else {}
+
+
+def outcome(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """The result with the types of all numbers and the order of dicts, or the error."""
+    try:
+        result = function(*args, **kwargs)
+        return told(list(itertools.islice(result, 10_000)) if isinstance(result, Iterator) else result)
+    except Exception as error:
+        return type(error), str(error)
+
+
+def told(value: Any) -> Any:
+    """A value as tuples that are equal only if types and order are, too; sets have no order, nor have attributes of a
+    graph itself, which may come from sets."""
+    if isinstance(value, nx.Graph):
+        return type(value), value.graph, *map(told, (value._node, value._adj, getattr(value, "_pred", None)))
+    if isinstance(value, dict):
+        return dict, tuple((told(key), told(each)) for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return type(value), tuple(map(told, value))
+    return type(value), value

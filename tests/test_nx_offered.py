@@ -1,0 +1,137 @@
+"""What the backend of NetworkX says of itself, and which calls it takes."""
+
+import copy
+import inspect
+import os
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import networkx as nx
+import pytest
+from networkx.utils.backends import _registered_algorithms
+
+import edgewise_networkx
+from edgewise.nx import backend
+
+#: NetworkX tells that it uses a graph again that it has converted.
+pytestmark = pytest.mark.filterwarnings("ignore:Note. conversions to backend graphs:UserWarning")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_what_is_described_is_offered() -> None:
+    assert sorted(edgewise_networkx.get_info()["functions"]) == sorted(backend.FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", sorted(backend.FUNCTIONS))
+def test_functions_take_what_those_of_networkx_take(name: str) -> None:
+    """The same parameters with the same defaults; keywords of a run are described where there are any."""
+    ours = inspect.signature(backend.FUNCTIONS[name]).parameters
+    described = edgewise_networkx.get_info()["functions"][name].get("additional_parameters", {})
+    assert ("how" in ours) == bool(described)
+    if name.endswith("__new__"):
+        return
+    theirs = inspect.signature(_registered_algorithms[name].orig_func).parameters
+    defaults = [(each.name, each.default) for each in theirs.values()]
+    assert [(each.name, each.default) for each in ours.values() if each.name != "how"] == defaults
+
+
+def table() -> str:
+    """The functions by topic, which are the modules, with what is to say of some."""
+    info, topics = edgewise_networkx.get_info()["functions"], {}
+    for name in sorted(backend.FUNCTIONS):
+        note = info[name].get("additional_docs", "")
+        star = "*" if "additional_parameters" in info[name] else ""
+        topic = str(inspect.getmodule(backend.FUNCTIONS[name]).__doc__).partition(".")[0]
+        topics.setdefault(topic, {}).setdefault(note, []).append(f"`{name}`{star}")
+    rows = [
+        f"| {topic} | {', '.join(names)} | {note} |"
+        for topic, by_note in sorted(topics.items())
+        for note, names in sorted(by_note.items())
+    ]
+    return "\n".join(["| topic | functions | note |", "|---|---|---|", *rows, ""])
+
+
+def test_the_page_lists_what_is_offered() -> None:
+    page = (ROOT / "docs" / "networkx.md").read_text(encoding="utf-8")
+    assert page.partition("<!-- functions -->\n")[2].partition("<!-- end -->")[0] == table()
+
+
+def test_one_variable_switches_it_on() -> None:
+    script = (
+        "import networkx as nx; graph = nx.path_graph(3000); nx.pagerank(graph); "
+        "print(*graph.__networkx_cache__.get('backends', {}), nx.utils.backends._loaded_backends)"
+    )
+    for given, backends in (({"NETWORKX_BACKEND_PRIORITY": "edgewise"}, "edgewise {"), ({}, "{}")):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("NETWORKX")}
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, env=environment | given, capture_output=True, text=True, check=True)
+        assert done.stdout.startswith(backends), done.stdout
+
+
+def test_the_examples_of_the_page_run() -> None:
+    page = (ROOT / "docs" / "networkx.md").read_text(encoding="utf-8")
+    examples = "".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    script = f"{examples}\nassert nx.dijkstra_path(roads, 'a', 'c') == ['a', 'b', 'c']"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_reasons_are_text() -> None:
+    graph, several = nx.path_graph(3), nx.MultiGraph([(0, 1), (0, 1)])
+    assert "parallel" in backend.can_run("pagerank", (several,), {})
+    assert backend.can_run("bfs_edges", (several, 0), {}) is True
+    assert "sort_neighbors" in backend.can_run("bfs_edges", (graph, 0), {"sort_neighbors": sorted})
+    assert "dangling" in backend.can_run("pagerank", (graph,), {"dangling": {0: 1}})
+    assert backend.can_run("bfs_edges", (graph, 0), {}) is True
+    large = nx.path_graph(3000)
+    assert "small" in backend.should_run("bfs_edges", (graph, 0), {})
+    assert backend.should_run("bfs_edges", (large, 0), {}) is True
+    assert "longer" in backend.should_run("shortest_path", (large, 0, 9), {})
+    assert backend.should_run("shortest_path", (large, 0), {}) is True
+    nx.degree_centrality(large, backend="edgewise")
+    assert backend.should_run("shortest_path", (large, 0, 9), {}) is True
+    with pytest.raises(AttributeError, match=r"docs/networkx\.md"):
+        _ = backend.no_such_function
+
+
+def test_weights_that_are_no_numbers_are_refused() -> None:
+    for odd, text in [("far", "'far'"), (float("nan"), "NaN"), (2**70, "64 bits"), (True, "True")]:
+        graph = nx.Graph([(0, 1, {"weight": 1}), (1, 2, {"weight": odd})])
+        with pytest.raises(NotImplementedError) as problem:
+            nx.pagerank(graph, backend="edgewise")
+        assert text in str(problem.value.__cause__)
+    several = nx.MultiGraph([(0, 1, {"weight": 1}), (0, 1, {"weight": "far"})])
+    with pytest.raises(NotImplementedError):
+        nx.dijkstra_path(several, 0, 1, backend="edgewise")
+
+
+def test_edits_are_seen() -> None:
+    """NetworkX drops what was converted when a graph is changed by its methods."""
+    graph = nx.path_graph(4)
+    call = {"backend": "edgewise"}
+    assert nx.number_connected_components(graph, **call) == 1
+    assert graph.__networkx_cache__["backends"]["edgewise"]
+    graph.remove_edge(1, 2)
+    assert nx.number_connected_components(graph, **call) == 2
+    graph.add_edge(0, 3)
+    assert list(nx.bfs_edges(graph, 0, **call)) == [(0, 1), (0, 3), (3, 2)]
+
+
+def test_graphs_with_what_was_converted_can_be_copied() -> None:
+    graph = nx.path_graph(4)
+    nx.pagerank(graph, backend="edgewise")
+    for other in (copy.deepcopy(graph), pickle.loads(pickle.dumps(graph))):
+        assert list(nx.bfs_edges(other, 0, backend="edgewise")) == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_options_are_those_of_the_call_or_of_the_configuration() -> None:
+    graph = nx.path_graph(4)
+    with pytest.raises(Exception, match="memory_limit"):
+        nx.pagerank(graph, backend="edgewise", memory_limit=-1)
+    with nx.config.backends.edgewise(memory_limit="no size"), pytest.raises(Exception, match="memory_limit"):
+        nx.pagerank(graph, backend="edgewise")
+    with pytest.raises(TypeError, match="device"):
+        list(nx.bfs_edges(graph, 0, backend="edgewise", device="cpu"))

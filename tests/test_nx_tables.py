@@ -1,0 +1,84 @@
+"""Graphs of the backend that are made of arrays, matrices and tables, against those of NetworkX."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sparse
+from nx_graphs import SEEDS, draw, told
+
+from edgewise.nx.backend import convert_from_nx, convert_to_nx
+
+#: NetworkX tells that it uses a graph again that it has converted.
+pytestmark = pytest.mark.filterwarnings("ignore:Note. conversions to backend graphs:UserWarning")
+
+KINDS = (nx.Graph, nx.DiGraph)
+
+
+def compare(function: Any, *args: Any, **kwargs: Any) -> None:
+    """Make a graph with both, with the order of nodes and of neighbours, and all attributes."""
+    made = function(*args, **kwargs, backend="edgewise")
+    assert made.__networkx_backend__ == "edgewise"
+    assert told(convert_to_nx(made)) == told(function(*args, **kwargs, backend="networkx"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_edges_in_any_order(seed: int, kind: Any) -> None:
+    random = np.random.default_rng(seed)
+    n, m = random.integers(1, 12, 2).tolist()
+    source, target = random.integers(0, n, (2, 3 * m))
+    values = random.integers(1, 9, 3 * m)
+    matrix = sparse.coo_array((values, (source, target)), (n, n))
+    symmetric = (matrix + matrix.T).tocsr()
+    for each in (matrix, matrix.tocsr(), matrix.tocsc(), matrix.tolil(), symmetric, symmetric * 0.5):
+        compare(nx.from_scipy_sparse_array, each, create_using=kind)
+    names = [f"v{node}" for node in range(n)]
+    compare(nx.from_numpy_array, matrix.toarray(), create_using=kind, nodelist=names)
+    compare(nx.from_numpy_array, symmetric.toarray() / 3, create_using=kind, edge_attr=None)
+    table = pd.DataFrame({"source": source * 7, "target": target * 7, "length": values, "toll": values / 2})
+    for attributes in (None, "length", ["toll", "length"], True):
+        compare(nx.from_pandas_edgelist, table, edge_attr=attributes, create_using=kind)
+    table[["source", "target"]] = table[["source", "target"]].astype(str)
+    compare(nx.from_pandas_edgelist, table, create_using=kind)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("weights", ["none", "integers", "floats", "both"])
+@pytest.mark.parametrize("seed", SEEDS[:6])
+def test_graphs_go_there_and_back(seed: int, weights: str, directed: bool) -> None:
+    graph = draw(seed, directed, weights)
+    graph.graph["name"], graph.nodes[next(iter(graph))]["colour"] = "drawn", "red"
+    assert told(convert_to_nx(convert_from_nx(graph, preserve_all_attrs=True))) == told(graph)
+    there = type(graph)(graph, backend="edgewise")
+    assert told(convert_to_nx(there)) == told(type(graph)(graph))
+    assert (len(there), there.number_of_edges()) == (len(graph), graph.number_of_edges())
+
+
+def test_views_of_subgraphs() -> None:
+    """Their adjacency is no dict; that of a multigraph tells a length beyond what it gives."""
+    for kind in (nx.Graph, nx.MultiGraph, nx.MultiDiGraph):
+        graph = draw(1, False, "integers", kind)
+        for view in (graph.edge_subgraph(list(graph.edges)[::2]), graph.subgraph(list(graph)[::2])):
+            found = nx.single_source_dijkstra(view, next(iter(view)), backend="edgewise")
+            assert told(found) == told(nx.single_source_dijkstra(view, next(iter(view))))
+
+
+def test_undirected_edges_have_one_dict_at_both_ends() -> None:
+    graph = convert_to_nx(nx.from_numpy_array(np.ones((2, 2)), backend="edgewise"))
+    assert graph._adj[0][1] is graph._adj[1][0]
+
+
+def test_functions_that_are_not_offered_run_in_networkx_if_it_may() -> None:
+    graph = nx.Graph([(0, 1), (1, 2), (2, 0)], backend="edgewise")
+    with pytest.raises(NotImplementedError):
+        nx.greedy_color(graph)
+    with nx.config(fallback_to_nx=True):
+        assert nx.greedy_color(graph) == {0: 0, 1: 1, 2: 2}
+
+
+def test_an_empty_graph_is_left_to_networkx() -> None:
+    with pytest.raises(NotImplementedError, match="given arguments"):
+        nx.Graph(backend="edgewise")
