@@ -52,8 +52,6 @@ from edgewise.primitives.vertices import NO_VERTEX
 
 #: Phases that nothing is shared in.
 _BY_ONE_THREAD = (Phase.COMBINE, Phase.TOTAL, Phase.PROCEED)
-
-
 #: Stands for how many vertices are active, where that is not known.
 _UNKNOWN = -1
 
