@@ -38,7 +38,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.sssp import cuda_layers as sssp_layers
     from edgewise.algorithms.triangles import cuda as triangles_cuda
     from edgewise.graph import keys_cuda
-    from edgewise.layout import clusters_cuda, layers_cuda, placed_arcs_cuda, slots_cuda
+    from edgewise.layout import clusters_cuda, hub_cuda, layers_cuda, placed_arcs_cuda, slots_cuda
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
     near, where = np.dtype(np.float32) if special else distance, pagerank_cuda.Where
@@ -106,6 +106,7 @@ def kernels(offsets, weight, distance, rank):
         "triangles": (triangles_cuda.count_kernel, triangles_cuda.COUNT_TYPES),
         "slots": (slots_cuda.slots_kernel, slots_cuda.slots_signature(offsets)),
         "units": (slots_cuda.measure_kernel, slots_cuda.measure_signature()),
+        "sampled arcs counted": (hub_cuda.count_kernel, hub_cuda.SIGNATURE),
         "keys": (keys_cuda.keys_kernel, keys_cuda.signature(offsets)),
     }
 
@@ -145,6 +146,7 @@ NAMES = (
     "triangles",
     "slots",
     "units",
+    "sampled arcs counted",
     "keys",
 )
 CASES = [(name, NEWEST_MEASURED, SMALL) for name in NAMES] + [(name, OLDEST, BIG) for name in NAMES]
