@@ -84,6 +84,19 @@ def graph(request):
     return GRAPHS[request.param]()
 
 
+#: Graphs for which programs are compiled once more.
+OTHER_KINDS = ("skewed, floats", "no weights", "names")
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.slow] if name in OTHER_KINDS else []) for name in GRAPHS
+    ]
+)
+def graph_of_programs(request):
+    return GRAPHS[request.param]()
+
+
 def sources_of(graph):
     """Some of the user's ids, the first of a vertex that reaches many."""
     return graph.vertices[[int(graph.out_degree.argmax()), 0, graph.num_vertices // 3]].tolist()
@@ -172,7 +185,8 @@ def test_components_are_exact(graph):
     assert told.core_share_right == right
 
 
-def test_programs_are_exact(graph):
+def test_programs_are_exact(graph_of_programs):
+    graph = graph_of_programs
     core = ew.approx.core_graph(graph, num_sources=2, fraction=0)
     source = sources_of(graph)[0]
     fits = not graph.weighted or int(graph.weights.max()) * graph.num_vertices < 2**31
@@ -297,7 +311,8 @@ def test_what_was_reached_are_vertices_that_were_active_or_changed():
     assert told.reached.tolist() == [True, False]
 
 
-def test_arrays_for_fields_go_to_both_phases(graph):
+def test_arrays_for_fields_go_to_both_phases(graph_of_programs):
+    graph = graph_of_programs
     draw = np.random.default_rng(9)
     toll, paid = draw.random(graph.num_arcs), np.full(graph.num_vertices, np.inf)
     begins = draw.random(graph.num_vertices) < 0.05

@@ -19,7 +19,7 @@ from edgewise.errors import (
 pytestmark = pytest.mark.usefixtures("threads_even_for_small_graphs")
 
 ALGORITHMS = (ew.eigenvector, ew.katz, ew.hits)
-TIGHT = {"tol": 1e-15, "max_iterations": 3000}
+TIGHT = {"tol": 1e-15, "max_iterations": 400}
 
 
 def on_threads(algorithm, graph, **options):
