@@ -89,9 +89,7 @@ OTHER_KINDS = ("skewed, floats", "no weights", "names")
 
 
 @pytest.fixture(
-    params=[
-        pytest.param(name, marks=[pytest.mark.slow] if name in OTHER_KINDS else []) for name in GRAPHS
-    ]
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name in OTHER_KINDS else []) for name in GRAPHS]
 )
 def graph_of_programs(request):
     return GRAPHS[request.param]()

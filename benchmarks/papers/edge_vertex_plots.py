@@ -54,6 +54,7 @@ COLOURS = {
 SORTS = {
     "approximate": "#1f77b4",
     "logarithmic": "#2ca02c",
+    "exact": "#d62728",
     "radix": "#ff7f0e",
     "merge": "#9467bd",
     "quick": "#8c564b",
