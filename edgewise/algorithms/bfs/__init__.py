@@ -217,7 +217,11 @@ def find_levels(
             heads=True,
         ),
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
-        ranks=Form("bfs.ranks.search", lambda each: in_turn(looking_up, _memory_on_ranks(graph, each)).most),
+        ranks=Form(
+            "bfs.ranks.search",
+            lambda each: in_turn(looking_up, _memory_on_ranks(graph, each)).most,
+            on_gpus=True,
+        ),
         distributed=distributed,
         by_clusters=True,
     )
