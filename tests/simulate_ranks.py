@@ -22,6 +22,7 @@ from test_engines import assert_same
 
 import edgewise as ew
 from edgewise.distributed import PreparedRank
+from edgewise.engine.distributed import partition
 from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.group import Group
 from edgewise.errors import MemoryLimitError
@@ -159,6 +160,12 @@ def compare_checkpoints():
             assert "went on after superstep 2 from" in result.explain()
 
 
+def compare_blocks():
+    """Aggregates of several blocks of vertices, some of which several ranks share."""
+    partition.BLOCK = 3
+    compare("logic and aggregates", PROGRAMS["logic and aggregates"])
+
+
 def compare_refusals():
     """All ranks are refused where one of them has no room."""
     program = test_engines.PROGRAMS["float sums"][0]
@@ -208,7 +215,7 @@ def main():
         from edgewise.engine.distributed import kernel_cuda, program_cuda
 
         kernel_cuda.LONG = program_cuda.LONG = 3
-    others = {"checkpoints": compare_checkpoints, "refusals": compare_refusals}
+    others = {"checkpoints": compare_checkpoints, "refusals": compare_refusals, "blocks": compare_blocks}
     for name in [each for each in sys.argv[1:] if each != "warps"] or [*PROGRAMS, *others]:
         if name in PROGRAMS:
             compare(name, PROGRAMS[name])

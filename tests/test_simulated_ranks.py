@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
         pytest.param(["float sums", "user combiner", "Widest", "Mirror"], marks=pytest.mark.more),
         pytest.param(["median", "vote", "spread", "reads through parents"], marks=pytest.mark.more),
         pytest.param(["other names", "both ends", "every dtype"], marks=pytest.mark.slow),
-        pytest.param(["every aggregator", "vertices and attributes"], marks=pytest.mark.slow),
+        pytest.param(["every aggregator", "vertices and attributes", "blocks"], marks=pytest.mark.slow),
         pytest.param(["warps", "vote", "pagerank"], marks=pytest.mark.slow),
         pytest.param(["edge fields of all kinds"], marks=pytest.mark.slow),
     ],

@@ -51,6 +51,7 @@ from edgewise.kernels.cuda.device import (
     shuffle,
     thread_index,
     unwrap,
+    warp_barrier,
 )
 from edgewise.primitives.deal import TALLY_WORDS, list_nothing
 from edgewise.schedule import MergePath
@@ -113,7 +114,7 @@ class RankPhase(NamedTuple):
         phase: a `Phase`.
         n, m: vertices and arcs of the graph.
         superstep: which one it is.
-        low, high, step, first: see `Phase`; `first` is the place of the first result.
+        low, high, step, first: see `Phase`; `first` is where results begin.
         number: of listed vertices; or of vertices with long rows; or of messages of other ranks.
         everyone: whether all vertices of the graph send.
         supplied: bits that say which vertex fields have an array to begin with.
@@ -365,14 +366,27 @@ def make_joining(combining: Combining) -> Any:
 
 
 def make_folds(glue: Any) -> tuple[Any, Any]:
-    """The functions that fold vertices, and parts."""
+    """The functions that fold vertices, and parts.
+
+    A warp folds the vertices of a part: its lanes evaluate all of them, and one lane joins the values in their order.
+    These lie from `first` on, and the result in the place of the first one. Single vertices have a lane each.
+    """
     fold_vertices, fold_parts, set_aggregates = glue.fold_vertices, glue.fold_parts, glue.set_aggregates
 
     @device_function
     def fold(it, state):
-        for part in range(thread_index(), (it.high - it.low + it.step - 1) // it.step, num_threads()):
-            begin = it.low + part * it.step
-            fold_vertices(it.first + part, begin, min(it.high, begin + it.step), 1, state, it.own)
+        if it.step == 1:
+            for v in range(it.low + thread_index(), it.high, num_threads()):
+                fold_vertices(it.first + v - it.low, v, v + 1, 1, state, it.own)
+            return
+        warp, step = thread_index() // WARP, num_threads() // WARP * it.step
+        for begin in range(it.low + warp * it.step, it.high, step):
+            end, place = min(it.high, begin + it.step), it.first + begin - it.low
+            for v in range(begin + lane(), end, WARP):
+                fold_vertices(place + v - begin, v, v + 1, 1, state, it.own)
+            warp_barrier()
+            if lane() == 0:
+                fold_parts(place, place + end - begin, 1, it.own)
 
     @device_function
     def total(it):

@@ -211,10 +211,11 @@ class DistributedGpuProgram(AbstractEngine):
         copies = sum(n * binding.vertex[name].itemsize for name in given if name in binding.vertex)
         copies += sum(2 * m * binding.edge[name].itemsize for name in given if name in binding.edge)
         slots = sum(dtype.itemsize for dtype in slot_dtypes(message)) + 1 if spec.keeps_messages else 0
+        folded = 2 * length * sum(dtype.itemsize for dtype in binding.aggregates.values())
         written = sum(m * binding.edge[name].itemsize for name in spec.edge_writes)
         messages = n * (8 + kept) + length * (4 + 8 * (not self.pulls)) + slots * m
         packing = n * (_PACKING + 2 * max(kept, of_vertex)) + length * (of_vertex + 3 * self.group.size)
-        return held(n * of_vertex + copies + written + messages + packing)
+        return held(n * of_vertex + copies + written + folded + messages + packing)
 
     def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Kernel:
         """The kernel for these types of parameters and these uniform edge fields."""

@@ -144,7 +144,7 @@ class GpuRank(Rank):
             arrays["parameter", name] = copy_of(np.array([value]))
         for name, dtype in binding.aggregates.items():
             arrays["aggregate", name] = zeros(1, dtype)
-            arrays["partial", name] = empty(max(1, places_of(self._parts[-1]).stop), dtype)
+            arrays["partial", name] = empty(max(1, self._num_results + self._length), dtype)
         return arrays
 
     def _launch(self, phase: Phase, threads: int, **how: Any) -> None:
@@ -168,6 +168,12 @@ class GpuRank(Rank):
         return self._words
 
     @property
+    def _num_results(self) -> int:
+        """The results of parts of all ranks, after which there is room for a value of each vertex of this one."""
+        number: int = places_of(self._parts[-1]).stop
+        return number
+
+    @property
     def _length(self) -> int:
         """The vertices of this rank."""
         length: int = self._own.stop - self._own.start
@@ -181,8 +187,16 @@ class GpuRank(Rank):
         self, phase: Phase, *, of: slice | None = None, step: int = 1, first: int = 0, work: float = 0.0
     ) -> None:
         of = self._own if of is None else of
-        threads = 1 if phase == Phase.TOTAL else -(-(of.stop - of.start) // step)
-        self._launch(phase, threads, low=of.start, high=of.stop, step=step, first=first)
+        length = of.stop - of.start
+        if phase != Phase.FOLD or step == 1:
+            self._launch(
+                phase, 1 if phase == Phase.TOTAL else length, low=of.start, high=of.stop, first=first
+            )
+            return
+        results, begin = -(-length // step), self._num_results
+        self._launch(phase, WARP * results, low=of.start, high=of.stop, step=step, first=begin)
+        for each in self._results:
+            each[first : first + results] = each[begin : begin + length : step]
 
     def _counted(self, phase: Phase) -> None:
         """Carry out a phase that says which vertices are active next, and note how many."""
