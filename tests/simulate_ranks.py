@@ -21,11 +21,13 @@ from simulator import SimulatedKernel, pretend
 from test_engines import assert_same
 
 import edgewise as ew
+from edgewise import distributed
 from edgewise.distributed import PreparedRank
+from edgewise.engine.distributed import group as groups
 from edgewise.engine.distributed import partition
 from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.group import Group
-from edgewise.errors import MemoryLimitError
+from edgewise.errors import DistributedError, MemoryLimitError
 from edgewise.run import Prepared
 
 #: Threads that wait for each other so long have failed.
@@ -160,6 +162,27 @@ def compare_checkpoints():
             assert "went on after superstep 2 from" in result.explain()
 
 
+def compare_calls():
+    """Calls of a user on the only rank: alone, by the code for several, and algorithms whose ranks are programs."""
+    groups._groups[:], distributed.cuda_problem = [Group(0, 1)], lambda: None
+    graph, program = GRAPHS["random"], test_engines.PROGRAMS["sssp"][0](source=1)
+    expected = ew.run(program, graph, device="cpu")
+    with tempfile.TemporaryDirectory() as folder:
+        for how, told in (({}, "on the GPU"), ({"checkpoint": folder}, "ranks speak by gloo")):
+            result = ew.run(program, graph, distributed=True, device="cuda", **how)
+            np.testing.assert_array_equal(result.distance, expected.distance)
+            np.testing.assert_array_equal(result.gather().distance, expected.distance)
+            assert told in result.explain(), result.explain()
+    assert "on a GPU, for each rank has one" in ew.run(program, graph, distributed=True).explain()
+    for find, names in ((ew.bfs, ("level", "parent")), (ew.sssp, ("distance", "parent"))):
+        found, plain = find(graph, 1, distributed=True, device="cuda"), find(graph, 1, device="cpu")
+        assert "ranks speak by gloo" in found.explain(), found.explain()
+        for name in names:
+            np.testing.assert_array_equal(getattr(found, name), getattr(plain, name), err_msg=name)
+    with pytest.raises(DistributedError, match="expected 'cpu'"):
+        ew.scc(graph, distributed=True, device="cuda")
+
+
 def compare_blocks():
     """Aggregates of several blocks of vertices, some of which several ranks share."""
     partition.BLOCK = 3
@@ -215,7 +238,12 @@ def main():
         from edgewise.engine.distributed import kernel_cuda, program_cuda
 
         kernel_cuda.LONG = program_cuda.LONG = 3
-    others = {"checkpoints": compare_checkpoints, "refusals": compare_refusals, "blocks": compare_blocks}
+    others = {
+        "checkpoints": compare_checkpoints,
+        "refusals": compare_refusals,
+        "blocks": compare_blocks,
+        "calls": compare_calls,
+    }
     for name in [each for each in sys.argv[1:] if each != "warps"] or [*PROGRAMS, *others]:
         if name in PROGRAMS:
             compare(name, PROGRAMS[name])
