@@ -79,8 +79,10 @@ def parts_of(flags: Any, among: slice, arrays: Sequence[Any]) -> list[Part]:
     """
     rows, possible = flags.shape
     found = cupy().flatnonzero(flags)
-    ends = [0, *np.cumsum(host_copy(flags.sum(axis=1))).tolist()] if possible else [0] * (rows + 1)
-    places = found % max(possible, 1)
+    if len(found) == 0:
+        return [nothing() for _ in range(rows)]
+    ends = [0, *np.cumsum(host_copy(flags.sum(axis=1))).tolist()]
+    places = found % possible
     values = [each[places] for each in arrays]
     return [
         _part(places[begin:end] + among.start, flags[row], [each[begin:end] for each in values])
@@ -97,6 +99,8 @@ def parts_by_ranks(flags: Any, begins: Sequence[int], values: Any) -> tuple[list
         values: ``values(vertices)``: those of vertices that are given in ascending order.
     """
     found = cupy().flatnonzero(flags)
+    if len(found) == 0:
+        return [nothing() for _ in begins[1:]], found
     ends = host_copy(cupy().searchsorted(found, copy_of(np.asarray(begins)))).tolist()
     told = values(found)
     parts = [
