@@ -15,6 +15,7 @@ from edgewise.engine.distributed import group as groups
 from edgewise.engine.distributed.exchange import Shared, packed, packed_flags, placed, unpacked
 from edgewise.engine.distributed.group import Group, connect, timeout_seconds
 from edgewise.engine.distributed.partition import Ranges, blocks_of, by_arcs
+from edgewise.engine.distributed.waiting import Waiting
 from edgewise.errors import DistributedError, EdgewiseError, ScheduleError
 
 DTYPES = [np.dtype(name) for name in ("bool", "int32", "int64", "float32", "float64")]
@@ -342,3 +343,54 @@ def test_what_is_no_graph_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "_groups", [Group(0, 1)])
     with pytest.raises(EdgewiseError, match=r"expected an edgewise\.Graph"):
         ew.run(Sends(), "roads.edgewise", distributed=True)
+
+
+class TestWaiting:
+    """100 vertices that begin active, every tenth without out-edges."""
+
+    def begun(self, combine="MIN", best_first=True, active=100):
+        spec = SimpleNamespace(best_first=best_first, combine=SimpleNamespace(name=combine))
+        self.active = np.zeros(100, np.uint32)
+        self.active[:active] = 1
+        offsets = np.cumsum([0, *(v % 10 > 0 for v in range(100))])
+        self.waiting = Waiting(spec, Group(0, 1), slice(0, 100), offsets, self.active)
+        return self.waiting.begin(active)
+
+    def release(self, superstep):
+        self.superstep = superstep
+        total, begun = self.waiting.release(superstep, self.best)
+        assert total == len(begun) and (self.active[begun] == superstep).all()
+        return begun.tolist()
+
+    def best(self):
+        """Of two threads: the values are 7 times the vertices modulo 100."""
+        active = np.flatnonzero(self.active == self.superstep)
+        halves = active[active < 50], active[active >= 50]
+        found = np.array([min(half, key=lambda v: 7 * v % 100) for half in halves if len(half)], np.uint32)
+        return found, (7 * found % 100).astype(np.float64)
+
+    def test_the_best_begins_alone_and_then_who_was_not_reached(self):
+        assert self.begun() and not self.active.any()
+        assert self.release(1) == [43]  # 7 * 43 is 301
+        self.active[20:95] = 2
+        assert self.release(3) == [v for v in range(100) if v % 10 and not 20 <= v < 95]
+        assert self.release(4) == []
+
+    def test_the_largest_is_the_best_by_max_and_the_first_of_equals(self):
+        assert self.begun("MAX")
+        self.best = lambda: (np.array([7, 60, 3], np.uint32), np.array([5, 2, 5]))
+        assert self.release(1) == [3]
+
+    def test_one_after_the_other_begins_a_few_times_alone(self):
+        assert self.begun()
+        assert [len(self.release(superstep)) for superstep in range(1, 7)] == [1, 1, 1, 1, 86, 0]
+
+    def test_all_begin_if_none_would_send(self):
+        assert self.begun()
+        self.best = lambda: (np.empty(0, np.uint32), np.empty(0))
+        assert len(self.release(1)) == 90
+
+    @pytest.mark.parametrize("how", [{"best_first": False}, {"active": 6}])
+    def test_few_vertices_and_those_of_other_programs_do_not_wait(self, how):
+        assert not self.begun(**how)
+        assert self.active.any() and self.release(2) == []

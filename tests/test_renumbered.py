@@ -28,7 +28,7 @@ LARGE = {
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("warps", [(), ("warps",)], ids=str)
+@pytest.mark.parametrize("warps", [(), pytest.param(("warps",), marks=pytest.mark.slow)], ids=str)
 def test_answers_in_the_simulator(warps):
     pytest.importorskip("edgewise.kernels.cuda.device", exc_type=ImportError)
     assert simulated("simulate_renumbered.py", *warps) == ["hub", "both ways", "even", "limits"]

@@ -14,7 +14,7 @@ COMPARED = ("coefficients", "rows", "degrees", "clusters", "coalesce")
     "warps",
     [
         pytest.param((), id="warps of one lane"),
-        pytest.param(("warps",), id="warps of several lanes", marks=pytest.mark.more),
+        pytest.param(("warps",), id="warps of several lanes", marks=pytest.mark.slow),
     ],
 )
 def test_the_same_graphs_are_made_in_the_simulator(compared, warps):

@@ -13,6 +13,6 @@ def test_runs_by_clusters_give_the_same_answers_in_the_simulator():
     assert simulated("simulate_clusters.py") == ["as on the CPU"]
 
 
-@pytest.mark.more
+@pytest.mark.slow
 def test_runs_by_clusters_give_the_same_answers_with_warps_of_several_lanes():
     assert simulated("simulate_clusters.py", "warps") == ["as on the CPU"]

@@ -22,6 +22,7 @@ project's test data, where they are at hand.
 """
 
 import argparse
+import importlib.util
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -382,6 +383,7 @@ def sort_rows(repeat: int) -> Iterator[dict[str, Any]]:
     """Figure 11: sorting uniform degrees, keys and map."""
     import cupy
 
+    from benchmarks.papers.cub_sort import cub_sort
     from benchmarks.papers.merge_sort import merge_sort
     from benchmarks.papers.quick_sort import quick_sort
     from edgewise.layout.bucket_sort import bucket_sort
@@ -394,6 +396,10 @@ def sort_rows(repeat: int) -> Iterator[dict[str, Any]]:
         "quick": quick_sort,
         "extremes": lambda keys: (int(keys.min()), int(keys.max())),
     }
+    if importlib.util.find_spec("cuda.compute") is None:
+        print("CUB's radix sort is left out: pip install cuda-cccl")
+    else:
+        sorts["CUB"] = cub_sort
     finish = cupy.cuda.get_current_stream().synchronize
     for millions in SORTED_MILLIONS:
         keys = cupy.random.RandomState(1).randint(0, 1000, 1_000_000 * millions).astype(np.uint32)
@@ -417,7 +423,7 @@ def is_sorted(name: str, found: Any, keys: Any) -> bool:
     if name == "extremes":
         return bool(found == (keys.min(), keys.max()))
     by_key, other = found
-    if name in ("merge", "quick"):
+    if name in ("merge", "quick", "CUB"):
         return bool((by_key[1:] >= by_key[:-1]).all() and (keys[other] == by_key).all())
     given, *parts = (part if isinstance(part, np.ndarray) else part.get() for part in (keys, *found))
     scales = {"approximate": "linear", "radix": "exact"}

@@ -21,6 +21,8 @@ UNSORTED, ROW_MAJOR, RADIX = "paper, unsorted", "paper, row-major", "paper, radi
 EXTREMES = "extremes"
 PHASES = ("sending_ms", "gathering_ms", "computing_ms")
 VERTEX_STAGE = PHASES[1:]
+#: Efficiencies of Tables 5 and 7.
+KINDS = ("warp", "load", "store")
 #: The paper's layout in the rows of the vertex stage.
 PAPERS_LAYOUT = "column-major, sorted"
 #: Speedups over Medusa, and gains in percent, that the paper's text has for its graphs.
@@ -134,6 +136,10 @@ class Found:
     def stage(self, graph: str, layout: str, field: str) -> float:
         """A field of a row of the vertex stage alone."""
         return self.number("stage", graph, field, system=layout)
+
+    def profile(self, graph: str, system: str, field: str) -> float:
+        """A field of a row of PageRank itself under the profiler."""
+        return self.number("profile", graph, field, program="PageRank", system=system)
 
 
 def graphs_table(found: Found) -> str:
@@ -252,6 +258,29 @@ def efficiency_table(found: Found, kind: str) -> str:
         pair = getattr(PRINTED.get(graph, Printed()), kind)
         body.append([graph, *cells, "-" if math.isnan(pair[0]) else f"{pair[0]} → {pair[1]}"])
     return markdown([kind, *layouts, "paper"], body)
+
+
+def profile_table(found: Found) -> str:
+    """Tables 5 and 7 of PageRank itself: warp, load and store efficiency, and the paper's, sorted and remapped."""
+    body = []
+    for graph in found.listed("profile", "graph"):
+        cells = [
+            " / ".join(shown(found.profile(graph, system, f"{kind}_percent"), 1) for kind in KINDS)
+            for system in found.listed("profile", "system")
+        ]
+        printed = [getattr(PRINTED.get(graph, Printed()), kind)[1] for kind in KINDS]
+        body.append([graph, *cells, " / ".join(shown(value, 1) for value in printed)])
+    return markdown(["PageRank", *found.listed("profile", "system"), "the paper's"], body)
+
+
+def profile_reads_table(found: Found) -> str:
+    """Megabytes that PageRank itself reads from the GPU's memory."""
+    systems = found.listed("profile", "system")
+    body = [
+        [graph, *(shown(found.profile(graph, system, "read_bytes") / 1e6) for system in systems)]
+        for graph in found.listed("profile", "graph")
+    ]
+    return markdown(["MB", *systems], body)
 
 
 def stage_reads_table(found: Found) -> str:

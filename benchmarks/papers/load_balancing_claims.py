@@ -3,9 +3,11 @@
 import math
 import statistics
 from collections.abc import Callable, Iterable
+from itertools import product
 from typing import NamedTuple
 
 from benchmarks.papers.load_balancing_tables import (
+    BY_VERTEX,
     KERNEL,
     NAMES,
     OVERHEAD,
@@ -172,13 +174,16 @@ def _splitting(found: Found) -> list[list[str]]:
 
 def _chunking(found: Found) -> list[list[str]]:
     body = []
-    for which, graphs in (("all graphs", found.graphs), ("smaller graphs", found.named(*SMALL))):
+    of_graphs = {"all graphs": found.graphs, "smaller graphs": found.named(*SMALL)}
+    ways = {"": "EP", ", by vertex": BY_VERTEX}
+    for (way, strategy), (which, graphs) in product(ways.items(), of_graphs.items()):
         for what, field in (("kernel", KERNEL), ("run", RUN)):
-            ups = [found.chunking(graph, program, field) for graph in graphs for program in NAMES]
+            ups = [found.chunking(graph, program, field, strategy) for graph in graphs for program in NAMES]
             known = [up for up in ups if not math.isnan(up)]
             mean = statistics.fmean(known) if known else math.nan
-            cell = f"{span(known, 2)}, mean {shown(mean, 2)}: {counted([mean >= CHUNKING_GOAL])}"
-            body.append([f"speed-up by work chunking, {which}, {what}", CHUNKING, cell])
+            met = counted([mean >= CHUNKING_GOAL] if known else [])
+            cell = f"{span(known, 2)}, mean {shown(mean, 2)}: {met}" if known else met
+            body.append([f"speed-up by work chunking{way}, {which}, {what}", CHUNKING, cell])
     return body
 
 

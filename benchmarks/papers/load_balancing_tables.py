@@ -30,6 +30,8 @@ PRINTED = {
     **{f"graph500-{seed}": (924_000, 20_900.0) for seed in (1, 2, 3)},
 }
 LINES = "lines of code"
+#: EP whose work chunking is that of a vertex, as in the paper.
+BY_VERTEX = "EP, by vertex"
 #: HP leaves short lists to WD.
 BUILT_ON = {"HP": "WD"}
 
@@ -80,13 +82,13 @@ class Found:
         return self.number(graph, program, strategy, field) / self.number(graph, program, "BS", field)
 
     def memory(self, graph: str, program: str, strategy: str) -> float:
-        """Bytes: the graph, what the strategy made for it, and the run with its results."""
-        kinds = ("graph_bytes", "strategy_bytes", "run_bytes")
+        """Bytes: the graph, what the strategy made for it, a layout if one was made, and the run with its results."""
+        kinds = ("graph_bytes", "strategy_bytes", "layout_bytes", "run_bytes")
         return sum(self.number(graph, program, strategy, kind) for kind in kinds)
 
-    def chunking(self, graph: str, program: str, field: str = KERNEL) -> float:
-        """The speed-up of EP by work chunking."""
-        times = [self.number(graph, program, name, field) for name in ("EP, no chunking", "EP")]
+    def chunking(self, graph: str, program: str, field: str = KERNEL, strategy: str = "EP") -> float:
+        """The speed-up of EP by work chunking: that of a warp, or another strategy's."""
+        times = [self.number(graph, program, name, field) for name in ("EP, no chunking", strategy)]
         return times[0] / times[1]
 
     def named(self, *beginnings: str) -> list[str]:
@@ -185,14 +187,20 @@ def splitting_table(found: Found) -> str:
 
 
 def chunking_table(found: Found) -> str:
-    """EP without work chunking over EP, which both need the sources of edges."""
+    """EP without work chunking over EP with it, by warp and by vertex. All need the sources of edges."""
+    ways = {"": "EP", "by vertex, ": BY_VERTEX}
+    times = {"kernel": KERNEL, "run": RUN}
+    head = [f"{name}, {way}{what}" for way in ways for name in NAMES.values() for what in times]
     body = []
     for graph in found.graphs:
-        ups = [found.chunking(graph, program, field) for program in NAMES for field in (KERNEL, RUN)]
+        ups = [
+            found.chunking(graph, program, field, strategy)
+            for strategy in ways.values()
+            for program in NAMES
+            for field in times.values()
+        ]
         body.append([graph, *(shown(up, 2) for up in ups)])
-    return markdown(
-        ["graph", *(f"{name}, {what}" for name in NAMES.values() for what in ("kernel", "run"))], body
-    )
+    return markdown(["graph", *head], body)
 
 
 def lines_of(strategy: str) -> int:

@@ -18,7 +18,7 @@ from edgewise.errors import GraphError, MemoryLimitError, ParseError
 from edgewise.io.columns import read_columns
 
 #: How many files one test draws, and the least share of them that is read, not refused.
-FILES, LEAST_READ = 2000, 0.3
+FILES, LEAST_READ = 1000, 0.3
 #: CI runs the first, `make test-all` all of them: 20,000 files of each format.
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))]
 

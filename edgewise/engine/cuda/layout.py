@@ -19,8 +19,9 @@ from edgewise.layout.units import Units, array_module, make_units
 from edgewise.memory import check_free, free_memory
 from edgewise.schedule import Layout
 
-#: The arcs of a sample; a target that more of them have than the second number may be a hub.
-_SAMPLE, _FREQUENT = 1 << 16, 4
+#: The fewest arcs of a sample, and the most bytes that each of them takes.
+_SAMPLE, _SAMPLED_BYTES = 1 << 20, 64
+_GOLDEN = 0.6180339887498949
 #: The bytes of `LaidOut.rows` for each vertex, of which one more counts for the last word of `begin` and for `numbers`.
 _VERTEX_BYTES = 20
 
@@ -110,24 +111,41 @@ def _in_degrees(graph: Graph) -> Any:
 
 
 def has_short_rows(graph: Graph, bound: int) -> bool:
-    """Whether no vertex has more in-edges than that; of a graph that lies on the GPU as a whole, or has in-edges."""
-    if graph.num_arcs > bound * graph.num_vertices:
+    """Whether no vertex has more in-edges than that; where in-degrees are not known, as far as a sample of arcs tells.
+
+    Args:
+        graph: one that lies on the GPU as a whole, or has in-edges.
+        bound: the most in-edges.
+    """
+    n, m = graph.num_vertices, graph.num_arcs
+    if m > bound * n:
         return False
-    if not graph.num_arcs:
+    if not m:
         return True
     if not graph.built_on_gpu:
         return int(graph.in_degree.max()) <= bound
-    with room("in-degrees", 16 * (graph.num_vertices + _SAMPLE) + graph.num_arcs):
-        return not has_hub(graph.gpu.targets, bound) and int(_in_degrees(graph).max()) <= bound
+    if graph.has_in_edges or not graph.directed:
+        return int(graph.gpu.in_degree.max()) <= bound
+    with room("a sample of arcs", _SAMPLED_BYTES * _sampled(m) + m):
+        return hub_degree(graph.gpu.targets) <= bound
 
 
-def has_hub(targets: Any, bound: int) -> bool:
-    """Whether a vertex that is frequent in a sample of arcs has more in-edges than that; counting all takes longer."""
-    found = array_module(targets).sort(targets[:: max(1, len(targets) // _SAMPLE)])
-    if len(found) <= _FREQUENT:
-        return False
-    hub = found[(found[_FREQUENT:] == found[:-_FREQUENT]).argmax()]
-    return int((targets == hub).sum()) > bound
+def hub_degree(targets: Any) -> int:
+    """The in-degree of the vertex that is most frequent in a sample of arcs, or in all arcs if they are few.
+
+    To count the arcs of all vertices takes as long as some supersteps.
+    """
+    xp, m, count = array_module(targets), len(targets), _sampled(len(targets))
+    some = targets
+    if count < m:  # multiples of the golden ratio: evenly spread, and no length of rows is in step with them
+        some = targets[(xp.arange(count) * _GOLDEN % 1 * m).astype(np.int64)]
+    vertices, counts = xp.unique(some, return_counts=True)
+    return int((targets == vertices[counts.argmax()]).sum())
+
+
+def _sampled(num_arcs: int) -> int:
+    """How many arcs a sample has."""
+    return min(num_arcs, max(_SAMPLE, num_arcs >> 6))
 
 
 def has_room(graph: Graph, layout: Layout, limit: int | None) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.engine.cpu.arguments import Work
+from edgewise.engine.cpu.best_first import larger, smaller
 from edgewise.engine.cpu.kernel_lists import active_lists, list_active
 from edgewise.engine.cpu.kernel_pull import make_pull
 from edgewise.engine.cpu.kernel_push import make_pushing
@@ -198,6 +199,45 @@ def _make_gather(
     return gather
 
 
+def _make_best(
+    compiled: CompiledProgram, binding: Binding, message: np.dtype, make_out_edge: DeviceFunction
+) -> DeviceFunction:
+    """The function that finds the best of the first messages that active vertices would send."""
+    spec, edge_compute = binding.spec, compiled.functions["edge_compute"]
+    cast, identity = cast_and_identity(message, spec.combine, device_function)
+    better = smaller if spec.combine.name == "MIN" else larger
+
+    @device_function
+    def best(control, thread, low, high, state, stamp, graph, own, work, shared, vertices, values):
+        """Write the best first message of this thread's ranges, and its vertex, or `NO_VERTEX`."""
+        found, value = NO_VERTEX, identity
+        while True:
+            start = low + claim(control, 0, shared[RANGE], high - low)
+            if start >= high:
+                break
+            for v in range(start, min(high, start + shared[RANGE])):
+                k = np.int64(graph.offsets[v])
+                if work.active[v] == stamp and k < np.int64(graph.offsets[v + 1]):
+                    sent = edge_compute(make_out_edge(v, np.int64(graph.targets[k]), k, k, own), state)
+                    if sent is not None:
+                        first = cast(unwrap(sent))
+                        if better(first, value):
+                            found, value = np.uint32(v), first
+        vertices[thread], values[thread] = found, value
+
+    return best
+
+
+def _make_no_best(*_: Any) -> DeviceFunction:
+    """As `_make_best`, for programs whose vertices do not wait."""
+
+    @device_function
+    def no_best(control, thread, low, high, state, stamp, graph, own, work, shared, vertices, values):
+        pass
+
+    return no_best
+
+
 def _make_join(binding: Binding, message: np.dtype, combine: DeviceFunction) -> DeviceFunction:
     """The function that joins a message to those that a vertex has."""
     cast, _ = cast_and_identity(message, binding.spec.combine, device_function)
@@ -239,6 +279,7 @@ def make_kernel(
     join_all = _make_join_all(
         device_function(lambda v, value, work: None) if kept else _make_join(binding, message, combine)
     )
+    best = (_make_best if spec.best_first else _make_no_best)(compiled, binding, message, glue.make_out_edge)
     read = make_reader(binding, message, parameters, Work, kept)
 
     def distributed_kernel(
@@ -285,5 +326,20 @@ def make_kernel(
             set_aggregates(own)
         elif phase == 12:
             shared[FORM] = np.int64(1) if proceed(state) else np.int64(0)
+        elif phase == 13:
+            best(
+                control,
+                thread,
+                low,
+                high,
+                state,
+                stamp + np.uint32(1),
+                graph,
+                own,
+                work,
+                shared,
+                vertices,
+                values,
+            )
 
     return named_kernel(distributed_kernel, binding, message, parameters, uniform, pulls)

@@ -10,7 +10,7 @@ class Phase(IntEnum):
     vertices. SEND_LISTED and SEND push messages, from a list and from all active vertices; GATHER pulls them. COMBINE
     joins messages of other ranks to those that are here. COMPUTE_LISTED and COMPUTE compute vertices. FOLD evaluates
     aggregates of `step` vertices together, TOTAL joins the results from `low` on; PROCEED asks whether to
-    go on.
+    go on. BEST finds the best first message of active vertices, and its vertex, for each thread.
     """
 
     FILL = 0
@@ -26,3 +26,4 @@ class Phase(IntEnum):
     FOLD = 10
     TOTAL = 11
     PROCEED = 12
+    BEST = 13

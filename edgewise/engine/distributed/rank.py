@@ -95,6 +95,14 @@ class Rank(ABC):
         """Count the active vertices of this rank, which are those of a checkpoint."""
 
     @abstractmethod
+    def _hold(self, total: int) -> bool:
+        """Whether vertices that are active at first, so many on all ranks, wait until they are released."""
+
+    @abstractmethod
+    def _release(self) -> int:
+        """Let vertices begin that wait; how many do, on all ranks."""
+
+    @abstractmethod
     def _push(self) -> int:
         """Begin a superstep: send messages. The active vertices of all ranks; if there are none, nothing was done."""
 
@@ -125,6 +133,10 @@ class Rank(ABC):
     @abstractmethod
     def _is_active(self, of: slice) -> Any:
         """Which of some vertices are active next, a flag for each."""
+
+    @abstractmethod
+    def _is_to_begin(self, of: slice) -> Any:
+        """Which of some vertices are active next, or wait, a flag for each."""
 
     @abstractmethod
     def _activate(self, of: slice, places: Any) -> None:
@@ -181,7 +193,8 @@ class Rank(ABC):
             total = self._push() if pushed else self._total if is_known else self._group.total(self._count)
             if total == 0:
                 self._superstep -= pushed
-                if not spec.has_resume or self._ask(Phase.RESUME) == 0:
+                self._total = self._ask(Phase.RESUME) if spec.has_resume else self._release()
+                if self._total == 0:
                     return self._outcome(Ending.FINISHED)
                 continue
             if at_limit:
@@ -222,8 +235,8 @@ class Rank(ABC):
         self._anywhere = self._sharing(anywhere, to_others)
         if found:
             self._recount()
-        else:
-            self._ask(Phase.START)
+        elif self._hold(self._ask(Phase.START)):
+            self._total = self._release()
 
     def _state(self, of: slice) -> list[np.ndarray]:
         """What a checkpoint has of some vertices and their edges: values, which vertices are active, and aggregates."""
@@ -232,7 +245,7 @@ class Rank(ABC):
         found = [fields["vertex", name][of] for name in spec.vertex_fields]
         found += [fields["edge", name][arcs] for name in sorted(spec.edge_writes)]
         found += [fields["aggregate", name] for name in spec.aggregators]
-        return [*map(self._on_host, found), np.packbits(self._on_host(self._is_active(of)))]
+        return [*map(self._on_host, found), np.packbits(self._on_host(self._is_to_begin(of)))]
 
     def _arcs_of(self, of: slice) -> Any:
         """The arcs of a rank with some vertices, as an index of this form's arrays."""

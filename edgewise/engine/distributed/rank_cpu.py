@@ -33,6 +33,7 @@ from edgewise.engine.distributed.exchange import (
 )
 from edgewise.engine.distributed.phases import Phase
 from edgewise.engine.distributed.rank import Layout, Rank, places_of
+from edgewise.engine.distributed.waiting import Waiting
 from edgewise.engine.lowering.accessors import own_array_order
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.constants import Constants
@@ -81,6 +82,7 @@ class CpuRank(Rank):
         self._table = np.concatenate((addresses(own), rows_of(self._arcs), rows_of(self._work)))
         self._supplied, self._listed = constants.supplied, False
         self._constants = constants  # its arrays are at addresses in the table
+        self._waiting = Waiting(self._spec, self._group, self._own, self._arcs.offsets, self._work.active)
 
     def _arrays(
         self, binding: Binding, parameters: dict[str, Any], given: dict[str, Any], constants: Constants
@@ -149,6 +151,24 @@ class CpuRank(Rank):
         offsets = self._arcs.offsets
         degrees = offsets[active + 1].astype(np.int64) - offsets[active].astype(np.int64)
         self._shared[[COUNT, EDGES]] = len(active), int(degrees.sum())
+
+    def _hold(self, total: int) -> bool:
+        return self._waiting.begin(total)
+
+    def _release(self) -> int:
+        total, begun = self._waiting.release(self._superstep + 1, self._best)
+        offsets = self._arcs.offsets
+        edges = offsets[begun + 1].astype(np.int64) - offsets[begun].astype(np.int64)
+        self._shared[[COUNT, EDGES, LISTED]] = len(begun), int(edges.sum()), -1
+        return total
+
+    def _best(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of the active vertices of each thread, the one with the best first message, and that."""
+        threads = self._run.num_threads
+        vertices, values = np.full(threads, NO_VERTEX), np.full(threads, self._identity, self._message)
+        self._call(Phase.BEST, vertices, values, work=PROGRAM_ITEM * (self._own.stop - self._own.start))
+        found = vertices != NO_VERTEX
+        return vertices[found], values[found]
 
     def _push(self) -> int:
         shared, work, own, ranges = self._shared, self._work, self._own, self._ranges
@@ -233,6 +253,11 @@ class CpuRank(Rank):
 
     def _is_active(self, of: slice) -> np.ndarray:
         found: np.ndarray = self._work.active[of] == self._superstep + 1
+        return found
+
+    def _is_to_begin(self, of: slice) -> np.ndarray:
+        active = self._work.active[of]
+        found: np.ndarray = (active == self._superstep + 1) | (self._waiting.flags[of] & (active == 0))
         return found
 
     def _activate(self, of: slice, places: Any) -> None:

@@ -210,6 +210,12 @@ class GpuRank(Rank):
     def _recount(self) -> None:
         self._counted(Phase.LIST)
 
+    def _hold(self, total: int) -> bool:
+        return False
+
+    def _release(self) -> int:
+        return 0
+
     def _compute(self) -> None:
         self._counted(Phase.COMPUTE)
 
@@ -263,6 +269,9 @@ class GpuRank(Rank):
 
     def _is_active(self, of: slice) -> Any:
         return self._stamps[of] == self._superstep + 1
+
+    def _is_to_begin(self, of: slice) -> Any:
+        return self._is_active(of)
 
     def _activate(self, of: slice, places: Any) -> None:
         self._stamps[of][places] = self._superstep + 1

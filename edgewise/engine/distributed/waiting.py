@@ -1,0 +1,101 @@
+"""Vertices of an asynchronous program that wait with the first messages that they would send.
+
+If all vertices send at once, worse messages are overtaken by better ones, again and again. So the vertex with the best
+message begins alone, as in one process (`edgewise.engine.cpu.best_first`); what it sends mostly reaches most vertices.
+Those that were reached send what they have got. The others begin when no vertex is active.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from edgewise.engine.distributed.exchange import joined, separated
+from edgewise.engine.distributed.group import Group
+from edgewise.program.inspect import Specification
+
+#: Vertices wait if more than one in so many is active at first.
+_MANY = 16
+#: The best begins alone so often, as long as half of them wait.
+_TIMES_ALONE = 4
+
+
+class Waiting:
+    """The vertices of one rank that wait.
+
+    Args:
+        spec: the program.
+        group: the ranks.
+        own: this rank's vertices.
+        offsets: of the out-edges of all vertices, shape (n + 1,).
+        active: the last superstep in which each vertex was active, 0 for none, shape (n,).
+
+    Attributes:
+        flags: which vertices wait, if they were never active; bool, shape (n,).
+    """
+
+    def __init__(
+        self, spec: Specification, group: Group, own: slice, offsets: np.ndarray, active: np.ndarray
+    ) -> None:
+        self._group, self._own, self._offsets, self._active = group, own, offsets, active
+        self._may_wait, self._takes_least = spec.best_first, spec.combine.name == "MIN"
+        self.flags = np.zeros(len(active), np.bool_)
+        self._waited = self._times_alone = 0
+
+    def begin(self, total: int) -> bool:
+        """Have active vertices wait that have out-edges, if there are many; the others have nothing to send.
+
+        Args:
+            total: how many vertices are active, on all ranks.
+        """
+        own, active = self._own, self._active[self._own]
+        if not self._may_wait or total * _MANY <= len(self._active):
+            return False
+        has_edges = self._offsets[own.start : own.stop] < self._offsets[own.start + 1 : own.stop + 1]
+        self.flags[own] = (active != 0) & has_edges
+        active[:] = 0
+        self._waited = self._count()
+        return True
+
+    def release(
+        self, superstep: int, best: Callable[[], tuple[np.ndarray, np.ndarray]]
+    ) -> tuple[int, np.ndarray]:
+        """Make vertices active that wait: the one with the best message as long as most of them wait, then all.
+
+        Args:
+            superstep: in which they are active.
+            best: finds the best first messages of this rank's active vertices: the vertices, and the messages.
+
+        Returns:
+            How many they are on all ranks, and the vertices of this rank.
+        """
+        waiting, active = self.flags[self._own], self._active[self._own]
+        if not self._waited:
+            return 0, np.empty(0, np.int64)
+        waiting &= active == 0
+        total, alone = self._count(), None
+        active[waiting] = superstep
+        if 2 * total > self._waited and self._times_alone < _TIMES_ALONE:
+            self._times_alone += 1
+            alone = self._best_of_all(*best())
+        if alone is None:
+            begun = np.flatnonzero(waiting) + self._own.start
+            waiting[:], self._waited = False, 0
+            return total, begun
+        active[waiting] = 0
+        begun = np.array([alone] if self._own.start <= alone < self._own.stop else [], np.int64)
+        self._active[begun] = superstep
+        return 1, begun
+
+    def _count(self) -> int:
+        return self._group.total(int(np.count_nonzero(self.flags[self._own])))
+
+    def _best_of_all(self, vertices: np.ndarray, values: np.ndarray) -> int | None:
+        """The first vertex with the best message of all ranks; None if there is none."""
+        parts = self._group.everywhere(joined([vertices.view(np.uint8), values.view(np.uint8)]))[0]
+        pairs = [separated(part, 2) for part in parts]
+        vertices = np.concatenate([each.view(vertices.dtype) for each, _ in pairs])
+        values = np.concatenate([each.view(values.dtype) for _, each in pairs])
+        if not len(vertices):
+            return None
+        best = values.min() if self._takes_least else values.max()
+        return int(vertices[values == best].min())
