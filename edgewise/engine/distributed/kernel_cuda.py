@@ -63,7 +63,7 @@ LONG = 64
 #: Phases as kernels compare them.
 FILL, START, RESUME, LIST = map(int, (Phase.FILL, Phase.START, Phase.RESUME, Phase.LIST))
 SEND, GATHER, COMBINE, COMPUTE = map(int, (Phase.SEND, Phase.GATHER, Phase.COMBINE, Phase.COMPUTE))
-FOLD, TOTAL, PROCEED = map(int, (Phase.FOLD, Phase.TOTAL, Phase.PROCEED))
+FOLD, TOTAL, PROCEED, BEST = map(int, (Phase.FOLD, Phase.TOTAL, Phase.PROCEED, Phase.BEST))
 
 
 class RankWork(NamedTuple):
@@ -81,7 +81,7 @@ class RankWork(NamedTuple):
 
 
 class Told(NamedTuple):
-    """Messages of other ranks: for which vertices, and what."""
+    """Messages of other ranks: for which vertices, and what. BEST writes first messages of own vertices here."""
 
     vertices: Uint32s
     values: Annotated[Any, Elements("stored")]
@@ -365,6 +365,31 @@ def make_joining(combining: Combining) -> Any:
     return join
 
 
+def make_best(edge_compute: Any, make_out_edge: Any, combining: Combining) -> Any:
+    """The function that writes the first messages that active vertices would send, as they are stored:
+    ``best(it, state, run)``."""
+    nothing_sent, cast, store, encoded = combining.nothing, combining.cast, combining.store, combining.encoded
+
+    @device_function
+    def best(it, state, run):
+        offsets = run.graph.offsets
+        for v in range(it.low + thread_index(), it.high, num_threads()):
+            k, first = np.int64(offsets[v]), nothing_sent
+            if run.work.active[v] == it.superstep + 1 and k < np.int64(offsets[v + 1]):
+                target = np.int64(run.graph.targets[k])
+                sent = edge_compute(make_out_edge(v, target, k, k, run.own), state)
+                if sent is not None:
+                    first = encoded(store(cast(sent * 1)))
+            it.told.values[v - it.low] = first
+
+    return best
+
+
+@device_function
+def _no_best(it: Any, state: Any, run: Any) -> None:
+    """In place of `best` of programs whose vertices do not wait."""
+
+
 def make_folds(glue: Any) -> tuple[Any, Any]:
     """The functions that fold vertices, and parts.
 
@@ -446,6 +471,10 @@ def make_rank_kernel(
         )
     )
     fold, total = make_folds(glue)
+    best = _no_best
+    if binding.spec.best_first:
+        combining = make_combining(compiled, binding.spec, message)
+        best = make_best(functions["edge_compute"], glue.make_out_edge, combining)
     delivery = GATHER if pulls else SEND
 
     def rank_kernel(it):
@@ -470,6 +499,8 @@ def make_rank_kernel(
             fold(it, state)
         elif phase == TOTAL:
             total(it)
+        elif phase == BEST:
+            best(it, state, run)
         elif phase == PROCEED and thread_index() == 0:
             run.control[ENDED] = np.int64(1) if proceed(state) else np.int64(0)
 

@@ -21,6 +21,7 @@ from edgewise.engine.distributed.exchange_cuda import (
 from edgewise.engine.distributed.kernel_cuda import RankPhase, RankWork, Slots, Told
 from edgewise.engine.distributed.phases import Phase
 from edgewise.engine.distributed.rank import Layout, Rank, places_of
+from edgewise.engine.distributed.waiting import Waiting
 from edgewise.engine.lowering.accessors import own_array_order
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.message_buffer import slot_dtypes
@@ -101,6 +102,11 @@ class GpuRank(Rank):
         passed = [
             (self._fields if key in self._fields else on_gpu.copies)[key] for key in own_array_order(spec)
         ]
+        #: Floats are stored as keys, of which the least is the best.
+        self._takes_least = spec.combine.name == "MIN" or message.kind == "f"
+        self._waiting = Waiting(
+            spec, self._group, own, on_gpu.arcs.offsets, self._stamps, self._takes_least, cupy()
+        )
         self._held = on_gpu  # its arrays are at addresses in what is passed
         self._passed = RankPhase(
             graph=packed(on_gpu.arcs),
@@ -211,10 +217,23 @@ class GpuRank(Rank):
         self._counted(Phase.LIST)
 
     def _hold(self, total: int) -> bool:
-        return False
+        return self._waiting.begin(total)
 
     def _release(self) -> int:
-        return 0
+        total, _ = self._waiting.release(self._superstep + 1, self._best)
+        self._counted(Phase.LIST)
+        return total
+
+    def _best(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of this rank's active vertices, the one with the best first message, and that as it is stored."""
+        if self._length == 0:
+            return np.empty(0, np.uint32), np.empty(0, self._nothing.dtype)
+        values, least = empty(self._length, self._nothing.dtype), self._takes_least
+        self._launch(Phase.BEST, self._length, told=Told(self._unused.vertices, values))
+        place = int(values.argmin() if least else values.argmax())
+        value = host_copy(values[place : place + 1])
+        is_better = value < self._nothing if least else value > self._nothing
+        return np.array([self._own.start + place], np.uint32)[is_better], value[is_better]
 
     def _compute(self) -> None:
         self._counted(Phase.COMPUTE)
@@ -271,7 +290,7 @@ class GpuRank(Rank):
         return self._stamps[of] == self._superstep + 1
 
     def _is_to_begin(self, of: slice) -> Any:
-        return self._is_active(of)
+        return self._is_active(of) | (self._waiting.flags[of] & (self._stamps[of] == 0))
 
     def _activate(self, of: slice, places: Any) -> None:
         self._stamps[of][places] = self._superstep + 1
