@@ -316,7 +316,7 @@ class GpuRank(Rank):
         return found
 
     def _notes(self) -> tuple[str, ...]:
-        return (f"on the GPU of number {device_number()}; ranks speak by {self._channel.name}",)
+        return (f"on GPU {device_number()}; ranks speak by {self._channel.name}",)
 
 
 def _slots(message: np.dtype, slot_of: Any) -> Slots:
