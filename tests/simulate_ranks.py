@@ -235,9 +235,9 @@ def main():
 
     SimulatedKernel.start = start_alone
     if "warps" in sys.argv:
-        from edgewise.engine.distributed import kernel_cuda, program_cuda
+        from edgewise.engine.distributed import gathering_cuda, program_cuda
 
-        kernel_cuda.LONG = program_cuda.LONG = 3
+        gathering_cuda.LONG = program_cuda.LONG = 3
     others = {
         "checkpoints": compare_checkpoints,
         "refusals": compare_refusals,

@@ -17,8 +17,9 @@ from edgewise.engine.delivery import may_push
 from edgewise.engine.distributed.calls import check_same_call, digest_of_run
 from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.checkpoint import Checkpoints
+from edgewise.engine.distributed.gathering_cuda import LONG
 from edgewise.engine.distributed.group import Group
-from edgewise.engine.distributed.kernel_cuda import BALANCE, LONG, make_rank_kernel, signature
+from edgewise.engine.distributed.kernel_cuda import BALANCE, make_rank_kernel, signature
 from edgewise.engine.distributed.partition import Ranges, by_arcs
 from edgewise.engine.distributed.rank import Layout
 from edgewise.engine.distributed.rank_cuda import GpuRank, OnGpu
