@@ -6,6 +6,11 @@ engine runs the same on one thread in the process of the one rank, in turns with
 from when all ranks are ready. The bound is a value for each vertex of another rank that a rank has a message for, or
 whose value it reads, superstep by superstep: what is sent more says which vertices these are, how many are active, and
 what aggregates are.
+
+With `--device cuda`, each rank has a GPU, or shares it with others if there are fewer; the plain engine has one GPU.
+One rank runs by the code for several, too. In place of the bound there is the share of a run, the slowest rank's, that
+is spent on exchanges: copies, and waiting for other ranks, included. It is measured in a run of its own, in which a
+rank waits for its GPU before each exchange.
 """
 
 import argparse
@@ -25,6 +30,7 @@ import edgewise as ew
 from benchmarks.graphs import WEIGHTS
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import rows_file
+from edgewise.distributed import PreparedRank, ranks_for
 from edgewise.engine.distributed import exchange
 from edgewise.engine.distributed.group import Group, connect
 
@@ -32,7 +38,8 @@ FIELDS = (
     "graph", "vertices", "arcs", "program", "ranks", "ms", "plain_ms", "supersteps", "exchanges", "sent_bytes",
     "bound_bytes", "right",
 )  # fmt: skip
-RANKS = (1, 2)
+#: With `--device cuda`.
+FIELDS_GPU = (*FIELDS[:-2], "exchange_share", "channel", "right")
 #: PageRank's ranks move for so many supersteps.
 ITERATIONS = 20
 
@@ -80,6 +87,89 @@ def seconds_of(call: Any, group: Group) -> tuple[float, Any]:
     return max(group.everywhere(np.empty(0, np.uint8), spent)[1]) / 1e9, found
 
 
+class Exchanging:
+    """Adds up the seconds that a channel takes, while it is in force, from when the GPU has done what it had to."""
+
+    def __init__(self, channel: Any) -> None:
+        self.seconds, self._channel = 0.0, type(channel)
+        self._exchange = self._channel.exchange
+
+    def __enter__(self) -> "Exchanging":
+        from edgewise.kernels.cuda.memory import finish
+
+        def exchange(*arguments: Any) -> Any:
+            finish()
+            started = time.perf_counter()
+            found = self._exchange(*arguments)
+            finish()
+            self.seconds += time.perf_counter() - started
+            return found
+
+        self._channel.exchange = exchange
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._channel.exchange = self._exchange
+
+
+class ByRanks(PreparedRank):
+    """A program on ranks with GPUs, by the code for several even if there is one."""
+
+    def carried_out(self, program: ew.Program, limit: int | None) -> Any:
+        """A run with a program's values."""
+        how: dict[str, Any] = {"progress": None, "memory_limit": None, "check": False, "seed": None}
+        return self.run(dict(program.values), max_supersteps=limit, **how)
+
+
+def run_as_gpu_rank(path: str, repeat: int, output: str) -> None:
+    """Run all programs on this rank's GPU; the first rank writes rows without the columns that all have."""
+    graph, found = ew.read(path), list[dict[str, Any]]()
+    group, _ = ranks_for("this", graph, "cuda", None)
+    from edgewise.engine.distributed.channel_cuda import channel_of
+
+    channel = channel_of(group)
+    for name, (program, limit) in programs(graph).items():
+        prepared = ByRanks(type(program), graph, "cuda", ew.Schedule())
+        distributed = partial(prepared.carried_out, program, limit)
+        plain = partial(ew.run, program, graph, device="cuda", max_supersteps=limit)
+        result = distributed()
+        whole, right = result.gather(), True
+        if group.rank == 0:
+            expected = plain().fields
+            right = all(np.allclose(expected[key], whole.fields[key], rtol=1e-9, atol=0) for key in expected)
+        before = group.sent_bytes, group.exchanges
+        with Exchanging(channel) as exchanging:
+            total, _ = seconds_of(distributed, group)
+        shares = group.everywhere(np.empty(0, np.uint8), int(1e9 * exchanging.seconds / total))[1]
+        sent, exchanges = group.sent_bytes - before[0], group.exchanges - before[1]
+        row = {
+            "program": name,
+            "supersteps": whole.supersteps,
+            "exchanges": exchanges,
+            "channel": channel.name,
+        }
+        times: dict[str, list[float]] = {"ms": [], "plain_ms": []}
+        for _ in range(repeat):
+            times["ms"].append(1e3 * seconds_of(distributed, group)[0])
+            if group.size == 1:
+                times["plain_ms"].append(1e3 * seconds_of(lambda: plain().fields, group)[0])  # noqa: B023
+        row |= {key: statistics.median(each) if each else "" for key, each in times.items()}
+        row |= {"ranks": group.size, "sent_bytes": group.total(sent), "right": right}
+        row |= {"exchange_share": max(shares) / 1e9, "repeat": repeat}
+        found.append(row | {"vertices": graph.num_vertices, "arcs": graph.num_arcs})
+        del prepared, distributed, result, whole
+    if group.rank == 0:
+        write_rows(output, found)
+
+
+def write_rows(path: str, rows: list[dict[str, Any]]) -> None:
+    """Write rows as CSV."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def run_as_rank(path: str, repeat: int, output: str) -> None:
     """Run all programs on this rank; the first one writes rows without the columns that all have."""
     group, graph, found = connect(), ew.read(path), list[dict[str, Any]]()
@@ -108,10 +198,7 @@ def run_as_rank(path: str, repeat: int, output: str) -> None:
         row |= {"ranks": group.size, "sent_bytes": sums[0], "bound_bytes": sums[1], "right": right}
         found.append(row | {"vertices": graph.num_vertices, "arcs": graph.num_arcs, "repeat": repeat})
     if group.rank == 0:
-        with open(output, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(found[0]))
-            writer.writeheader()
-            writer.writerows(found)
+        write_rows(output, found)
 
 
 def main() -> None:
@@ -122,19 +209,24 @@ def main() -> None:
     parser.add_argument("--scale", type=int, default=22, help="of the R-MAT graph (default: %(default)s)")
     parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
     parser.add_argument("--output", required=True, help="a CSV file")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of ranks (default: cpu)")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="how many (default: 1, then 2)")
     parser.add_argument("--as-rank", metavar="GRAPH", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.as_rank:
-        run_as_rank(options.as_rank, options.repeat, options.output)
+        run = run_as_gpu_rank if options.device == "cuda" else run_as_rank
+        run(options.as_rank, options.repeat, options.output)
         return
+    on_gpu = options.device == "cuda"
     with tempfile.TemporaryDirectory() as folder:
         path, part = Path(folder, "rmat.edgewise"), Path(folder, "part.csv")
         graph = ew.generate.rmat(options.scale, 16, seed=1, weights=WEIGHTS)
         graph.make_in_edges()
         graph.save(path)
         del graph
-        with rows_file(options.output, FIELDS, options.repeat, on_gpu=False) as write:
-            for ranks in RANKS:
+        fields = FIELDS_GPU if on_gpu else FIELDS
+        with rows_file(options.output, fields, options.repeat, on_gpu=on_gpu) as write:
+            for ranks in options.ranks:
                 command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
                 command += [
                     "--nproc-per-node",
@@ -145,6 +237,7 @@ def main() -> None:
                     str(part),
                 ]
                 command += ["--repeat", str(options.repeat), "--as-rank", str(path)]
+                command += ["--device", options.device]
                 subprocess.run(command, check=True)
                 with open(part, newline="", encoding="utf-8") as file:
                     for row in csv.DictReader(file):

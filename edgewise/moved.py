@@ -364,7 +364,8 @@ def run(
         schedule: how to run it; None for the best choice at each superstep.
         max_supersteps, progress, memory_limit, check, seed: as for a call of what `prepare` returns.
         distributed: whether to run on all ranks that torchrun has started, together, each of which makes this call; see
-            docs/distributed.md. Such runs are on CPUs, and of the schedule they take the number of threads alone.
+            docs/distributed.md. With device="auto" they are on GPUs if all ranks have one that can be used, and of the
+            schedule they take the number of threads alone, which is for CPUs.
         checkpoint: of a distributed run, the folder in which its state is kept while it runs. If that has the state of
             an interrupted run, this one goes on from there.
         every: after how many supersteps the state is kept; 10 if it is left out.

@@ -29,7 +29,7 @@ from test_engines_fields import Swaps, stores_its_message, zeros
 import edgewise as ew
 from edgewise.distributed import PreparedRank
 from edgewise.engine.cpu.shared import Sizes
-from edgewise.engine.distributed import rank as engine_rank
+from edgewise.engine.distributed import rank_cpu as engine_rank
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.program import DistributedProgram
 from edgewise.engine.lowering.compiled import compiled_for
@@ -263,7 +263,7 @@ def use_small_pieces() -> None:
     vars(engine_rank).update(
         SIZES=sizes, make_work=lambda *arguments: Guarded(make(*arguments), arguments[3]).work
     )
-    engine_rank.Rank._call.__kwdefaults__["step"] = sizes.places
+    engine_rank.CpuRank._call.__kwdefaults__["step"] = sizes.places
 
 
 def main() -> None:

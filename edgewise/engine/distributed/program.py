@@ -16,25 +16,22 @@ import numpy as np
 
 from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.cpu.workspace import workspace_bytes
-from edgewise.engine.distributed.checkpoint import Checkpoints, digest_of
+from edgewise.engine.distributed.calls import check_same_call, digest_of_run
+from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.kernel import make_kernel
 from edgewise.engine.distributed.partition import Ranges
-from edgewise.engine.distributed.rank import Layout, Rank
-from edgewise.engine.distributed.reads import Reads, reads_elsewhere
+from edgewise.engine.distributed.rank import Layout
+from edgewise.engine.distributed.rank_cpu import CpuRank
+from edgewise.engine.distributed.reads import Reads, reads_elsewhere, wanted_by
 from edgewise.engine.distributed.rows import all_rows, own_rows, ranges_of, reads_part
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out, made_for, taking
-from edgewise.errors import DistributedError, EdgewiseError, EdgewiseWarning, ProgramError
+from edgewise.engine.lowering.constants import constant_arrays, laying_out, made_for, taking
+from edgewise.errors import EdgewiseError, EdgewiseWarning
 from edgewise.execution import Execution
 from edgewise.graph import Made
-from edgewise.graph.attributes import ArcAttribute
-from edgewise.graph.likeness import digest_in_file, digest_in_memory
 from edgewise.memory import Step, held, in_turn
-
-#: Rows and arcs of a graph that a checkpoint's digest is made of.
-_LOOKED_AT = 1 << 16
 
 
 @final
@@ -89,7 +86,7 @@ class DistributedProgram(AbstractEngine):
         self._reads = Reads(frozenset(), frozenset()) if alone else reads
         self._wanted: list[np.ndarray | None] = [None] * self.group.size
         if not alone and (reads.across or self.pulls):
-            self._wanted = self._wanted_by()
+            self._wanted = wanted_by(self._arcs, self.ranges, self.group, self.pulls)
         self._laid_out = True
 
     def _slots(self) -> np.ndarray:
@@ -103,19 +100,6 @@ class DistributedProgram(AbstractEngine):
         else:
             slot_of[mine] = graph.slots[1][graph.in_arcs[mine]]
         return slot_of
-
-    def _wanted_by(self) -> list[np.ndarray | None]:
-        """For each rank, which of this rank's vertices are at the other ends of its edges: a flag for each."""
-        arcs, own, ranges = self._arcs, self.ranges.own, self.ranges
-        offsets, ends = (arcs.in_offsets, arcs.in_sources) if self.pulls else (arcs.offsets, arcs.targets)
-        seen = np.zeros(arcs.n, np.bool_)
-        seen[ends[int(offsets[own.start]) : int(offsets[own.stop])]] = True
-        seen[own] = False
-        parts = [np.packbits(seen[ranges.of(rank)]) for rank in range(self.group.size)]
-        return [
-            np.unpackbits(part, count=own.stop - own.start).view(np.bool_)
-            for part in self.group.exchange(parts)[0]
-        ]
 
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:
         binding, graph = self._binding, self._binding.graph
@@ -160,9 +144,9 @@ class DistributedProgram(AbstractEngine):
             self._wanted,
             self.checkpoints,
         )
-        rank = Rank(way, self.kernel(parameters, constants.uniform), run, parameters, given, constants)
-        what = self._digest(parameters, given, constants)
-        self._check_same_call(what, limit)
+        rank = CpuRank(way, self.kernel(parameters, constants.uniform), run, parameters, given, constants)
+        what = digest_of_run(self._binding, self._message, parameters, given, constants)
+        check_same_call(self._binding, what, limit, self.checkpoints, self.group)
         try:
             return rank.supersteps(limit, what)
         except (EdgewiseError, EdgewiseWarning):
@@ -170,35 +154,3 @@ class DistributedProgram(AbstractEngine):
         except BaseException:
             self.group.has_failed = True
             raise
-
-    def _check_same_call(self, what: str, limit: int | None) -> None:
-        """Refuse runs that differ between ranks in their values, their limit, or in whether they keep checkpoints."""
-        name, group = self._binding.spec.name, self.group
-        own = digest_of(
-            what, limit, self.checkpoints and (self.checkpoints.every, str(self.checkpoints.folder))
-        )
-        rank = group.differing(own.encode())
-        if rank is not None:
-            raise DistributedError(
-                f"{name}: rank {group.rank} has another program, or other parameters, values or options than rank "
-                f"{rank}; expected the same call on all ranks, with the same max_supersteps, seed and checkpoint"
-            )
-        if self.checkpoints and self._binding.spec.key is None:
-            raise ProgramError(
-                f"{name}: a checkpoint cannot tell whether the program is the same when it goes on, for it refers to "
-                "something whose value cannot be told; declare it as ew.parameter"
-            )
-
-    def _digest(self, parameters: dict[str, Any], given: dict[str, Any], constants: Constants) -> str:
-        """A digest of what the state of a run depends on; of arcs and attributes of a large graph, of some of them."""
-        spec, graph = self._binding.spec, self._binding.graph
-        some = np.linspace(0, max(0, graph.num_arcs - 1), min(graph.num_arcs, _LOOKED_AT)).astype(np.int64)
-        values: list[Any] = []
-        for name in sorted(given):
-            kind = "initial" if name in spec.vertex_fields else "edge"
-            of_graph = isinstance(given[name], ArcAttribute)
-            values += name, constants.arrays[kind, name][some] if of_graph else constants.arrays[kind, name]
-        code = spec.key or f"{spec.program.__module__}.{spec.program.__qualname__}"
-        counts = graph.num_vertices, graph.num_arcs, str(self._message)
-        content = digest_in_file(graph) or digest_in_memory(graph, _LOOKED_AT)
-        return digest_of(code, sorted(parameters.items()), *counts, content, *values)
