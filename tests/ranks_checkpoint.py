@@ -14,15 +14,38 @@ import test_engines
 
 import edgewise as ew
 
+
+class Pair(ew.Program):
+    """Two vertices of different ranks send to each other in every superstep, and all others are silent."""
+
+    value = ew.vertex("int64", init=1)
+    combine = ew.SUM
+    message = "int64"
+    max_supersteps = 9
+
+    @staticmethod
+    def initialize(v, state):
+        return v == 0 or v == state.num_vertices - 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.value[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.value[v] += message
+        return ew.ACTIVE
+
+
 GRAPH = ew.generate.lattice(24, 24, seed=3, weights=(1, 20))
-NAMES = ("sssp", "pagerank", "edge fields")
+RUNS = {name: (*test_engines.PROGRAMS[name], GRAPH) for name in ("sssp", "pagerank", "edge fields")}
+RUNS["pair"] = Pair, {}, ew.Graph.from_edges([0, 399], [399, 0], num_vertices=400)
 
 
 def main() -> None:
     folder, words = Path(sys.argv[1]), sys.argv[2:]
     rank, attempt = int(os.environ["RANK"]), os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    for name in NAMES:
-        program, values = test_engines.PROGRAMS[name]
+    for name, (program, values, graph) in RUNS.items():
 
         def progress(done: int, name: str = name) -> None:
             for i in range(0, len(words), 4):
@@ -31,8 +54,8 @@ def main() -> None:
 
         run = program(**values)
         kept = folder / name.replace(" ", "-")
-        result = ew.run(run, GRAPH, distributed=True, checkpoint=kept, every=2, progress=progress)
-        whole, expected = result.gather(), ew.run(run, GRAPH, schedule=ew.Schedule(ew.Pull()), device="cpu")
+        result = ew.run(run, graph, distributed=True, checkpoint=kept, every=2, progress=progress)
+        whole, expected = result.gather(), ew.run(run, graph, schedule=ew.Schedule(ew.Pull()), device="cpu")
         for kind in ("fields", "edge_fields"):
             for field, array in getattr(expected, kind).items():
                 np.testing.assert_array_equal(getattr(whole, kind)[field], array, err_msg=f"{name} {field}")

@@ -19,13 +19,14 @@ FIRST, SECOND = np.arange(5.0), np.array([True, False])
 @needs_torch
 @pytest.mark.more
 def test_runs_whose_ranks_are_killed_go_on(tmp_path: Path) -> None:
-    killed = ("sssp", "0", "1", "11", "pagerank", "1", "0", "7")
-    done = started(2, "ranks_checkpoint.py", str(tmp_path), *killed, seconds=200, restarts=2)
+    killed = ("sssp", "0", "1", "11", "pagerank", "1", "0", "7", "pair", "2", "1", "5")
+    done = started(2, "ranks_checkpoint.py", str(tmp_path), *killed, seconds=200, restarts=3)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert "attempt 1: sssp: went on after superstep 10" in lines
     assert "attempt 2: pagerank: went on after superstep 6" in lines
     assert "attempt 2: edge fields: from the start" in lines
+    assert "attempt 3: pair: went on after superstep 4" in lines
 
 
 @needs_torch

@@ -1,5 +1,6 @@
 """One run of a program on one rank: the loop over supersteps, and what ranks tell each other between their phases."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,7 +188,7 @@ class Rank:
             at_limit = limit is not None and self._superstep >= limit
             is_known = self._total != _UNKNOWN
             pushed = not (self._pulls or at_limit or is_known)  # what is sent says how many were active
-            total = self._push() if pushed else self._total if is_known else self._group.total(self._count)
+            total = self._push() if pushed else self._total if is_known else self._active_vertices()
             if total == 0:
                 self._superstep -= pushed
                 if not spec.has_resume or self._ask(Phase.RESUME) == 0:
@@ -212,6 +213,10 @@ class Rank:
     def _count(self) -> int:
         """The active vertices of this rank."""
         return int(self._shared[COUNT])
+
+    def _active_vertices(self) -> int:
+        """The active vertices of all ranks, which all of them ask for."""
+        return self._group.total(self._count)
 
     def _begin(self, what: str, limit: int | None) -> None:
         """Set fields, and ask vertices whether they are active; or go on where an interrupted run was."""
@@ -262,7 +267,10 @@ class Rank:
         for name in spec.aggregators:
             fields["aggregate", name][:] = next(values)
         flags = np.unpackbits(next(values), count=of.stop - of.start).view(np.bool_)
-        self._work.active[of][flags] = self._superstep + 1
+        active = np.flatnonzero(flags) + of.start
+        if not self._pulls:  # messages for active vertices of other ranks would not be listed
+            active = active[(active >= self._own.start) & (active < self._own.stop)]
+        self._work.active[active] = self._superstep + 1
 
     def _ask(self, phase: Phase) -> int:
         """Ask vertices whether they are active; how many are, on all ranks."""
@@ -271,12 +279,12 @@ class Rank:
         self._call(phase, work=PROGRAM_ITEM * (self._own.stop - self._own.start))
         self._share()
         if self._total == _UNKNOWN:
-            self._total = self._group.total(self._count)
+            self._total = self._active_vertices()
         return self._total
 
     def _push(self) -> int:
         """Begin a superstep: send messages. The active vertices of all ranks; if there are none, nothing was done."""
-        shared, work, own, ranges = self._shared, self._work, self._own, self._ranges
+        shared, own = self._shared, self._own
         self._superstep += 1
         volume = int(shared[COUNT] + shared[EDGES])
         self._listed = volume * LIST_ADVANTAGE < own.stop - own.start
@@ -284,6 +292,16 @@ class Rank:
             self._call(Phase.LIST)
             self._next_list()
         self._call(Phase.SEND_LISTED if self._listed else Phase.SEND, work=PROGRAM_ITEM * volume)
+        return self._deliver(self._group, range(self._group.size), self._count)
+
+    def _deliver(self, group: Group, ranks: Sequence[int], word: int) -> int:
+        """Send messages to the owners of the vertices that got them here, and take those of others.
+
+        Args:
+            group, ranks: who speaks, and which ranks of the run these are.
+            word: see `Group.exchange`. The sum of all words is returned.
+        """
+        shared, work, own, ranges = self._shared, self._work, self._own, self._ranges
         if self._listed:
             touched = work.touched[: shared[TOUCHED]]
             touched = touched[touched != NO_VERTEX]
@@ -293,20 +311,20 @@ class Rank:
             work.touched[: len(mine)] = mine
             shared[TOUCHED] = len(mine)
             cut = np.searchsorted(elsewhere, ranges.begins)
-            reached = [elsewhere[cut[rank] : cut[rank + 1]] for rank in range(self._group.size)]
+            reached = [elsewhere[cut[rank] : cut[rank + 1]] for rank in ranks]
         else:
-            reached = [self._reached(rank) for rank in range(self._group.size)]
+            reached = [self._reached(rank) for rank in ranks]
         parts = list[np.ndarray]()
-        for rank, vertices in enumerate(reached):
+        for rank, vertices in zip(ranks, reached, strict=True):
             parts.append(packed(vertices, ranges.of(rank), [work.messages[vertices]]))
             work.messages[vertices] = self._identity
-        received, counts = self._group.exchange(parts, self._count)
+        received, words = group.exchange(parts, word)
         taken = [unpacked(part, own, [self._message]) for part in received]
         vertices = np.concatenate([each for each, _ in taken])
         if len(vertices):
             values = np.concatenate([each for _, (each,) in taken])
             self._call(Phase.COMBINE, vertices.astype(np.uint32), values)
-        return sum(counts)
+        return sum(words)
 
     def _reached(self, rank: int) -> np.ndarray:
         """The vertices of another rank that got messages here."""
