@@ -24,7 +24,7 @@ from edgewise.kernels.cpu.team import available_threads
 from edgewise.program.declare import Program
 from edgewise.program_result import ProgramResult
 from edgewise.run import Prepared, instance_of, prepared_for
-from edgewise.schedule import Schedule
+from edgewise.schedule import Ranks, Schedule
 from edgewise.text import shown
 
 #: The supersteps between two checkpoints, if nothing is said.
@@ -106,6 +106,9 @@ class PreparedRank(Prepared):
         program, graph, device, schedule, in_edges: as for `edgewise.run.Prepared`.
     """
 
+    #: How runs are divided among the ranks.
+    asked = Ranks()
+
     def __init__(
         self, program: type[Program], graph: Graph, device: str, schedule: Schedule, in_edges: bool = False
     ) -> None:
@@ -118,7 +121,7 @@ class PreparedRank(Prepared):
     def _made(self, on_gpu: bool, delivery: Delivery, message: np.dtype) -> AbstractEngine:
         self._check_current()
         compiled = compiled_for(self.spec, program_function)
-        return DistributedProgram(compiled, self._binding, message, connect())
+        return DistributedProgram(compiled, self._binding, message, connect(), self.asked)
 
     def _carry_out(self, engine: AbstractEngine, *how: Any, **more: Any) -> Outcome:
         if isinstance(engine, DistributedProgram):
@@ -127,6 +130,18 @@ class PreparedRank(Prepared):
 
     def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> Any:
         return DistributedResult(self, values, run, outcome) if isinstance(outcome, PartOutcome) else None
+
+
+class PreparedInGrid(PreparedRank):
+    """As `PreparedRank`, in a grid of ranks."""
+
+    asked = Ranks(grid=True)
+
+
+class PreparedWithoutGrid(PreparedRank):
+    """As `PreparedRank`, of ranks that have the arcs of their vertices."""
+
+    asked = Ranks(grid=False)
 
 
 class PreparedAlone(Prepared):
@@ -149,6 +164,7 @@ def run(
     program: Program | type[Program],
     graph: Graph,
     *,
+    ranks: Ranks,
     device: str,
     schedule: Schedule | None,
     checkpoint: Any = None,
@@ -164,8 +180,9 @@ def run(
         )
     check_graph(name, graph)
     group = ranks_for(name, graph, device)
+    kinds = {each.asked: each for each in (PreparedRank, PreparedInGrid, PreparedWithoutGrid)}
     is_alone = group.size == 1 and checkpoint is None
-    make = PreparedAlone if is_alone else PreparedRank
+    make = PreparedAlone if is_alone else kinds[ranks]
     prepared: Any = prepared_for(type(instance), graph, "cpu", schedule_of_rank(name, schedule), make=make)
     taken = sorted(_OWN_NAMES & set(prepared.spec.vertex_fields))
     if taken:

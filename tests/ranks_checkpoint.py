@@ -1,7 +1,7 @@
 """A script for several ranks: programs that keep checkpoints, some of whose ranks are killed.
 
-``ranks_checkpoint.py FOLDER [PROGRAM ATTEMPT RANK SUPERSTEP]...``: in the given attempt, the given rank is killed when
-the program has done so many supersteps. Answers are compared with those of one process.
+``ranks_checkpoint.py FOLDER (by-vertices | in-grid) [PROGRAM ATTEMPT RANK SUPERSTEP]...``: in the given attempt, the
+given rank is killed when the program has done so many supersteps. Answers are compared with those of one process.
 """
 
 import os
@@ -39,11 +39,12 @@ class Pair(ew.Program):
 
 GRAPH = ew.generate.lattice(24, 24, seed=3, weights=(1, 20))
 RUNS = {name: (*test_engines.PROGRAMS[name], GRAPH) for name in ("sssp", "pagerank", "edge fields")}
+IN_GRID = ("sssp", "pair")
 RUNS["pair"] = Pair, {}, ew.Graph.from_edges([0, 399], [399, 0], num_vertices=400)
 
 
 def main() -> None:
-    folder, words = Path(sys.argv[1]), sys.argv[2:]
+    folder, way, words = Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
     rank, attempt = int(os.environ["RANK"]), os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     for name, (program, values, graph) in RUNS.items():
 
@@ -54,7 +55,8 @@ def main() -> None:
 
         run = program(**values)
         kept = folder / name.replace(" ", "-")
-        result = ew.run(run, graph, distributed=True, checkpoint=kept, every=2, progress=progress)
+        ranks = ew.Ranks(grid=way == "in-grid" and name in IN_GRID)
+        result = ew.run(run, graph, distributed=ranks, checkpoint=kept, every=2, progress=progress)
         whole, expected = result.gather(), ew.run(run, graph, schedule=ew.Schedule(ew.Pull()), device="cpu")
         for kind in ("fields", "edge_fields"):
             for field, array in getattr(expected, kind).items():

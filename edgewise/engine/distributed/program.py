@@ -8,6 +8,8 @@ are the same, bit for bit. For that, ranks tell others which vertices are active
 After vertices were computed, ranks tell each other the values that functions read elsewhere
 (`edgewise.engine.distributed.reads`), those that have changed and only to ranks that read them. Aggregates are folded
 in blocks as by one rank; all ranks have all blocks, and join them in one order.
+
+Ranks that push may form a grid (`edgewise.engine.distributed.grid`), if that sends less.
 """
 
 from typing import Any, final
@@ -18,9 +20,13 @@ from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.cpu.arguments import SizedArcs
 from edgewise.engine.cpu.table import unsigned
 from edgewise.engine.cpu.workspace import workspace_bytes
+from edgewise.engine.distributed.cells import along_cell, cell_bytes
 from edgewise.engine.distributed.checkpoint import Checkpoints, digest_of
+from edgewise.engine.distributed.division import Divided
+from edgewise.engine.distributed.grid import GridLayout, GridRank, wanted_by
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.kernel import make_kernel
+from edgewise.engine.distributed.lines import side_of
 from edgewise.engine.distributed.partition import Ranges, by_arcs
 from edgewise.engine.distributed.rank import Layout, Rank
 from edgewise.engine.distributed.reads import Reads, reads_elsewhere
@@ -32,6 +38,7 @@ from edgewise.execution import Execution
 from edgewise.graph import Made
 from edgewise.graph.attributes import ArcAttribute
 from edgewise.memory import Step, held, in_turn
+from edgewise.schedule import Ranks
 
 #: Rows and arcs of a graph that a checkpoint's digest is made of.
 _LOOKED_AT = 1 << 16
@@ -46,19 +53,14 @@ class DistributedProgram(AbstractEngine):
         binding: the program on its graph, which is the same on all ranks.
         message: the dtype of messages.
         group: the ranks.
+        asked: how the run is divided among them.
 
     Attributes:
         checkpoints: where the state of the next run is kept, or None.
     """
 
-    memory_kept = 0
-
     def __init__(
-        self,
-        compiled: CompiledProgram,
-        binding: Binding,
-        message: np.dtype,
-        group: Group,
+        self, compiled: CompiledProgram, binding: Binding, message: np.dtype, group: Group, asked: Ranks
     ) -> None:
         spec, graph = binding.spec, binding.graph
         self._compiled, self._binding, self._message, self.group = compiled, binding, message, group
@@ -67,7 +69,8 @@ class DistributedProgram(AbstractEngine):
         offsets = graph.in_offsets if self.pulls else graph.offsets
         self.ranges: Ranges = by_arcs(group.rank, group.size, offsets)
         self._kind = ("distributed kernel", self.pulls, str(message), binding.dtypes)
-        self._laid_out = False
+        self._laid_out, self._asked, self.memory_kept = False, asked, 0
+        self._of_grid: GridLayout | None = None
 
     def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
         # Ranks speak while they lay out, so all do if one has to: it may have run other programs meanwhile.
@@ -87,10 +90,23 @@ class DistributedProgram(AbstractEngine):
         reads = reads_elsewhere(spec, "target" if self.pulls else "source")
         alone = self.group.size == 1
         self._reads = Reads(frozenset(), frozenset()) if alone else reads
+        of_all = self._binding, self._message, self.group, self.ranges, self._arcs, self._reads, self.pulls
+        self._of_grid, self._division = Divided(*of_all).divide(self._asked, limit is not None)
         self._wanted: list[np.ndarray | None] = [None] * self.group.size
-        if not alone and (reads.across or self.pulls):
+        if self._of_grid is not None:
+            self._arcs, self.memory_kept = self._of_grid.cell.arcs, self._of_grid.cell.nbytes
+            if reads.across:
+                self._wanted = [*wanted_by(self._of_grid.grid.column, self._of_grid.cell.targets)]
+        elif not alone and (reads.across or self.pulls):
             self._wanted = self._wanted_by()
+        self._of_rank = self._along(self._constants)
         self._laid_out = True
+
+    def _along(self, constants: Constants) -> Constants:
+        """What runs only read, with edge fields of this rank's arcs, if these are not the graph's own."""
+        if self._of_grid is None:
+            return constants
+        return along_cell(constants, self._binding.spec, self._of_grid.cell)
 
     def _slots(self) -> np.ndarray:
         """The slot of each in-edge of this rank. Messages are in the order of their sources, as on one rank; in-edges
@@ -126,17 +142,20 @@ class DistributedProgram(AbstractEngine):
         work = workspace_bytes(binding, self._message, num_threads, binding.spec.keeps_messages, False)
         steps: list[Step] = [graph.making(*made)] if made else []
         steps += [laying_out(binding), taking(binding, given, self.pulls)]
+        if self._asked.grid is True and side_of(self.group.size) and not self._laid_out:
+            steps += [held(cell_bytes(graph.offsets, self.ranges))]
         return in_turn(
             *steps, held(binding.result_bytes + work + of_slots), held(graph.making(Made.OUT_DEGREE).most)
         )
 
     def kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Any:
         """The kernel for these types of parameters and these uniform edge fields."""
-        kind = (*self._kind, uniform, *(type(value) for value in parameters.values()))
+        of_cell = self._of_grid is not None and self._binding.spec.needs_arc_index
+        kind = (*self._kind, of_cell, uniform, *(type(value) for value in parameters.values()))
         kept = self._binding.spec.kept
         if kind not in kept:
             kept[kind] = make_kernel(
-                self._compiled, self._binding, self._message, parameters, uniform, self.pulls
+                self._compiled, self._binding, self._message, parameters, uniform, self.pulls, of_cell
             )
         return kept[kind]
 
@@ -160,7 +179,10 @@ class DistributedProgram(AbstractEngine):
             self._wanted,
             self.checkpoints,
         )
-        rank = Rank(way, self.kernel(parameters, constants.uniform), run, parameters, given, constants)
+        of_rank = self._along(constants) if given else self._of_rank
+        how = self.kernel(parameters, constants.uniform), run, parameters, given, of_rank
+        rank = Rank(way, *how) if self._of_grid is None else GridRank(self._of_grid, way, *how)
+        run.explain(self._division)
         what = self._digest(parameters, given, constants)
         self._check_same_call(what, limit)
         try:

@@ -53,7 +53,7 @@ _BY_ONE_THREAD = (Phase.COMBINE, Phase.TOTAL, Phase.PROCEED)
 
 
 #: Stands for how many vertices are active, where that is not known.
-_UNKNOWN = -1
+UNKNOWN = -1
 
 
 class Layout(NamedTuple):
@@ -119,7 +119,7 @@ class Rank:
         keys, none = own_array_order(self._spec), np.empty(0)
         own = [self._fields.get(key, constants.arrays.get(key, none)) for key in keys]
         self._table = np.concatenate((addresses(own), rows_of(self._arcs), rows_of(self._work)))
-        self._supplied, self._superstep, self._total = constants.supplied, 0, _UNKNOWN
+        self._supplied, self._superstep, self._total = constants.supplied, 0, UNKNOWN
         self._constants = constants  # its arrays are at addresses in the table
 
     def _arrays(
@@ -186,7 +186,7 @@ class Rank:
         self._begin(what, limit)
         while True:
             at_limit = limit is not None and self._superstep >= limit
-            is_known = self._total != _UNKNOWN
+            is_known = self._total != UNKNOWN
             pushed = not (self._pulls or at_limit or is_known)  # what is sent says how many were active
             total = self._push() if pushed else self._total if is_known else self._active_vertices()
             if total == 0:
@@ -278,7 +278,7 @@ class Rank:
         self._shared[LISTED] = -1
         self._call(phase, work=PROGRAM_ITEM * (self._own.stop - self._own.start))
         self._share()
-        if self._total == _UNKNOWN:
+        if self._total == UNKNOWN:
             self._total = self._active_vertices()
         return self._total
 
@@ -364,7 +364,7 @@ class Rank:
     def _share(self) -> None:
         """Tell other ranks what has changed: values, which vertices are active if messages are pulled, and what
         aggregates are of this rank's vertices. How many vertices are active is known then, if anything was told."""
-        group, told, self._total = self._group, list[list[np.ndarray]](), _UNKNOWN
+        group, told, self._total = self._group, list[list[np.ndarray]](), UNKNOWN
         if self._reads.anywhere:
             for rank, part in enumerate(group.exchange(self._anywhere.changes())[0]):
                 self._take(self._anywhere, rank, part)
