@@ -3,7 +3,7 @@
 Ranges of vertices are dealt to the ranks row by row. The rank in row i and column j has the arcs from the vertices of
 row i to those of column j, whoever of the ranks owns these. So the arcs of a vertex are spread over the ranks of its
 row, those of a hub, too. (Yoo et al., "A Scalable Distributed Parallel Breadth-First Search Algorithm on BlueGene/L",
-SC 2005, section 2.2.)
+SC 2005.)
 """
 
 from collections.abc import Iterable
