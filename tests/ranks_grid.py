@@ -109,8 +109,8 @@ def check_refused() -> None:
             )
         else:
             raise AssertionError(program)
-        said = line_of(ew.run(program(), graph, distributed=True, max_supersteps=2))
-        assert said == f"each rank has the arcs of its vertices, and there is no grid: {why}", said
+    said = line_of(ew.run(Others(), graph, distributed=True, max_supersteps=2))
+    assert said == f"each rank has the arcs of its vertices, and there is no grid: {REFUSED[Others]}", said
     said = line_of(ew.run(AllSend(), graph, distributed=True, max_supersteps=2, memory_limit="1 GB"))
     assert said.endswith("there is no grid: memory_limit is given, and in a grid ranks copy their arcs"), said
     said = line_of(ew.run(AllSend(), graph, distributed=ew.Ranks(grid=True), max_supersteps=2))
