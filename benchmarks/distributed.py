@@ -11,15 +11,21 @@ With `--device cuda`, each rank has a GPU, or shares it with others if there are
 One rank runs by the code for several, too. In place of the bound there is the share of a run, the slowest rank's, that
 is spent on exchanges: copies, and waiting for other ranks, included. It is measured in a run of its own, in which a
 rank waits for its GPU before each exchange.
+
+With `--ranks 4 9` there are so many. Where ranks may form a grid, programs that push run without one and in one, and
+"counted_bytes" is what is said before a run of a superstep in which all vertices send. "told" counts vertices, as
+`benchmarks.partitions` does: once for each rank that another one tells of it, in each superstep.
 """
 
 import argparse
 import csv
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,12 +42,31 @@ from edgewise.engine.distributed.group import Group, connect
 
 FIELDS = (
     "graph", "vertices", "arcs", "program", "ranks", "ms", "plain_ms", "supersteps", "exchanges", "sent_bytes",
-    "bound_bytes", "right",
+    "bound_bytes", "right", "grid", "told", "counted_bytes",
 )  # fmt: skip
 #: With `--device cuda`.
-FIELDS_GPU = (*FIELDS[:-2], "exchange_share", "channel", "right")
+FIELDS_GPU = (*FIELDS[:-5], "exchange_share", "channel", "right")
 #: PageRank's ranks move for so many supersteps.
 ITERATIONS = 20
+
+
+class IntegerPageRank(ew.Program):
+    """PageRank in multiples of 2**-30, whose sums are exact in any order: messages are pushed. All vertices send, in
+    each superstep, and take 85% of what they get."""
+
+    rank = ew.vertex("int64", init=2**30)
+    combine = ew.SUM
+    message = "int64"
+    max_supersteps = ITERATIONS
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.rank[edge.source] // state.out_degree[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.rank[v] = (3 * 2**30 + 17 * message) // 20
+        return ew.ACTIVE
 
 
 def programs(graph: ew.Graph) -> dict[str, tuple[ew.Program, int | None]]:
@@ -56,19 +81,21 @@ def programs(graph: ew.Graph) -> dict[str, tuple[ew.Program, int | None]]:
         "BFS": (made("BFS", source=source), None),
         "SSSP": (made("SSSP", source=source), None),
         "PageRank": (made("PageRank", tol=0.0), ITERATIONS),
+        "IntegerPageRank": (IntegerPageRank(), None),
         "Components": (made("Components"), None),
     }
 
 
 class Bound:
-    """Counts the bytes of values that a rank sends, while it is in force."""
+    """Counts the bytes of values that a rank sends, and the vertices that it tells of, while it is in force."""
 
     def __init__(self) -> None:
-        self.bytes, self._part = 0, exchange._part
+        self.bytes, self.told, self._part = 0, 0, exchange._part
 
     def __enter__(self) -> "Bound":
         def part(head: int, which: np.ndarray, arrays: Any) -> np.ndarray:
             self.bytes += sum(each.nbytes for each in arrays)
+            self.told += abs(head) if head else len(arrays[0])
             return self._part(head, which, arrays)
 
         exchange._part = part
@@ -76,6 +103,18 @@ class Bound:
 
     def __exit__(self, *_: object) -> None:
         exchange._part = self._part
+
+
+def counted(program: ew.Program, graph: ew.Graph, limit: int | None) -> dict[bool, str]:
+    """What is counted before a run: the bytes of a superstep in which all vertices send, without a grid and in one;
+    nothing if the program's ranks form none. They are empty if ranks read only their own rows, for which none are
+    counted."""
+    told = ew.run(program, graph, max_supersteps=limit, device="cpu", distributed=True).explain()
+    found = re.search(r"ranges send ([\d,]+) bytes in a superstep, a grid of \d+ by \d+ ranks ([\d,]+)", told)
+    if "each rank reads only its own rows" in told:
+        return {False: "", True: ""}
+    counts = [] if found is None else [each.replace(",", "") for each in found.groups()]
+    return dict(zip((False, True), counts, strict=False))
 
 
 def seconds_of(call: Any, group: Group) -> tuple[float, Any]:
@@ -174,31 +213,50 @@ def run_as_rank(path: str, repeat: int, output: str) -> None:
     """Run all programs on this rank; the first one writes rows without the columns that all have."""
     group, graph, found = connect(), ew.read(path), list[dict[str, Any]]()
     for name, (program, limit) in programs(graph).items():
-        one_thread = ew.Schedule(num_threads=1)
-        alone = ew.Schedule(ew.Pull(), num_threads=1) if name == "PageRank" else one_thread
-        asked = {"max_supersteps": limit, "device": "cpu"}
-        distributed = partial(ew.run, program, graph, distributed=True, schedule=one_thread, **asked)
-        plain = partial(ew.run, program, graph, schedule=alone, **asked)
-
-        whole = distributed().gather()
-        expected = plain()
-        right = all(np.array_equal(values, whole.fields[key]) for key, values in expected.fields.items())
-        before = group.sent_bytes, group.exchanges
-        with Bound() as bound:
-            distributed()
-        sent, exchanges = group.sent_bytes - before[0], group.exchanges - before[1]
-        sums = group.total(sent), group.total(bound.bytes)
-        row = {"program": name, "supersteps": whole.supersteps, "exchanges": exchanges}
-        times: dict[str, list[float]] = {"ms": [], "plain_ms": []}
-        for _ in range(repeat):
-            times["ms"].append(1e3 * seconds_of(distributed, group)[0])
-            if group.size == 1:
-                times["plain_ms"].append(1e3 * seconds_of(plain, group)[0])
-        row |= {key: statistics.median(each) if each else "" for key, each in times.items()}
-        row |= {"ranks": group.size, "sent_bytes": sums[0], "bound_bytes": sums[1], "right": right}
-        found.append(row | {"vertices": graph.num_vertices, "arcs": graph.num_arcs, "repeat": repeat})
+        before = counted(program, graph, limit)
+        for grid in before or (False,):
+            row = row_of(program, graph, limit, grid, repeat)
+            found.append({"program": name, "counted_bytes": before.get(grid, ""), "repeat": repeat} | row)
     if group.rank == 0:
         write_rows(output, found)
+
+
+def row_of(
+    program: ew.Program, graph: ew.Graph, limit: int | None, grid: bool, repeat: int
+) -> dict[str, Any]:
+    """Run one program on this rank and the others."""
+    group, one_thread = connect(), ew.Schedule(num_threads=1)
+    alone = ew.Schedule(ew.Pull(), num_threads=1) if type(program).__name__ == "PageRank" else one_thread
+    asked = {"max_supersteps": limit, "device": "cpu"}
+    distributed = partial(
+        ew.run, program, graph, distributed=ew.Ranks(grid=grid), schedule=one_thread, **asked
+    )
+    plain = partial(ew.run, program, graph, schedule=alone, **asked)
+
+    whole = distributed().gather()
+    expected = plain()
+    right = all(np.array_equal(values, whole.fields[key]) for key, values in expected.fields.items())
+    before = group.sent_bytes, group.exchanges
+    with Bound() as bound:
+        distributed()
+    sent, exchanges = group.sent_bytes - before[0], group.exchanges - before[1]
+    sums = [group.total(each) for each in (sent, bound.bytes, bound.told)]
+    times: dict[str, list[float]] = {"ms": [], "plain_ms": []}
+    for _ in range(repeat):
+        times["ms"].append(1e3 * seconds_of(distributed, group)[0])
+        if group.size == 1:
+            times["plain_ms"].append(1e3 * seconds_of(plain, group)[0])
+    return {
+        **{key: statistics.median(each) if each else "" for key, each in times.items()},
+        "vertices": graph.num_vertices,
+        "arcs": graph.num_arcs,
+        "ranks": group.size,
+        "grid": grid,
+        "supersteps": whole.supersteps,
+        "exchanges": exchanges,
+        "right": right,
+        **dict(zip(("sent_bytes", "bound_bytes", "told"), sums, strict=True)),
+    }
 
 
 def main() -> None:
@@ -206,7 +264,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.distributed", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--scale", type=int, default=22, help="of the R-MAT graph (default: %(default)s)")
+    parser.add_argument("--scale", default="22", help="of R-MAT graphs, by commas (default: %(default)s)")
     parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
     parser.add_argument("--output", required=True, help="a CSV file")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of ranks (default: cpu)")
@@ -218,31 +276,29 @@ def main() -> None:
         run(options.as_rank, options.repeat, options.output)
         return
     on_gpu = options.device == "cuda"
+    fields = FIELDS_GPU if on_gpu else FIELDS
+    with rows_file(options.output, fields, options.repeat, on_gpu=on_gpu) as write:
+        for scale in options.scale.split(","):
+            for row in rows_of(int(scale), options.ranks, options.repeat, options.device):
+                write({"graph": f"rmat{scale}"} | row)
+                print(row, flush=True)
+
+
+def rows_of(scale: int, numbers: list[int], repeat: int, device: str) -> Iterator[dict[str, str]]:
+    """Start these numbers of ranks, one after the other, on a graph in a file; the rows that they write."""
     with tempfile.TemporaryDirectory() as folder:
         path, part = Path(folder, "rmat.edgewise"), Path(folder, "part.csv")
-        graph = ew.generate.rmat(options.scale, 16, seed=1, weights=WEIGHTS)
+        graph = ew.generate.rmat(scale, 16, seed=1, weights=WEIGHTS)
         graph.make_in_edges()
         graph.save(path)
         del graph
-        fields = FIELDS_GPU if on_gpu else FIELDS
-        with rows_file(options.output, fields, options.repeat, on_gpu=on_gpu) as write:
-            for ranks in options.ranks:
-                command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-                command += [
-                    "--nproc-per-node",
-                    str(ranks),
-                    "-m",
-                    "benchmarks.distributed",
-                    "--output",
-                    str(part),
-                ]
-                command += ["--repeat", str(options.repeat), "--as-rank", str(path)]
-                command += ["--device", options.device]
-                subprocess.run(command, check=True)
-                with open(part, newline="", encoding="utf-8") as file:
-                    for row in csv.DictReader(file):
-                        write({"graph": f"rmat{options.scale}"} | row)
-                        print(row, flush=True)
+        for ranks in numbers:
+            command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+            command += ["--nproc-per-node", str(ranks), "-m", "benchmarks.distributed", "--output", str(part)]
+            command += ["--repeat", str(repeat), "--as-rank", str(path), "--device", device]
+            subprocess.run(command, check=True)
+            with open(part, newline="", encoding="utf-8") as file:
+                yield from csv.DictReader(file)
 
 
 if __name__ == "__main__":

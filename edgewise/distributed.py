@@ -30,7 +30,7 @@ from edgewise.program.declare import Program
 from edgewise.program_result import ProgramPart, ProgramResult
 from edgewise.result import check_count
 from edgewise.run import Prepared, forget_programs, instance_of, prepared_for
-from edgewise.schedule import Schedule
+from edgewise.schedule import Ranks, Schedule
 from edgewise.text import shown
 
 #: What users call devices, each told to other ranks by its place.
@@ -192,6 +192,9 @@ class PreparedAlone(Prepared):
         checkpoints: where the state of the next run is kept, or None.
     """
 
+    #: How runs are divided among the ranks.
+    asked = Ranks()
+
     def __init__(
         self,
         program: type[Program],
@@ -236,7 +239,7 @@ class PreparedRank(PreparedAlone):
         self._check_current()
         if not on_gpu:
             compiled = compiled_for(self.spec, program_function)
-            return DistributedProgram(compiled, self._binding, message, connect())
+            return DistributedProgram(compiled, self._binding, message, connect(), self.asked)
         from edgewise.engine.distributed.program_cuda import DistributedGpuProgram
         from edgewise.kernels.cuda import device as cuda_device
         from edgewise.kernels.cuda import memory as cuda_memory
@@ -252,6 +255,18 @@ class PreparedRank(PreparedAlone):
 
     def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> Any:
         return DistributedResult(self, values, run, outcome) if isinstance(outcome, PartOutcome) else None
+
+
+class PreparedInGrid(PreparedRank):
+    """As `PreparedRank`, in a grid of ranks."""
+
+    asked = Ranks(grid=True)
+
+
+class PreparedWithoutGrid(PreparedRank):
+    """As `PreparedRank`, of ranks that have the arcs of their vertices."""
+
+    asked = Ranks(grid=False)
 
 
 def _on_host(values: Any) -> np.ndarray:
@@ -270,6 +285,7 @@ def run(
     program: Program | type[Program],
     graph: Graph,
     *,
+    ranks: Ranks,
     device: str,
     schedule: Schedule | None,
     checkpoint: Any = None,
@@ -287,9 +303,15 @@ def run(
             )
         _refuse_check(name, how["check"])
         check_graph(name, graph)
-        group, on_gpu = ranks_for(name, graph, device, schedule)
+        if ranks.grid is True and device == "cuda":
+            raise DistributedError(
+                f"{name}: grid is True, and device is 'cuda'; ranks in a grid are on CPUs: expected 'cpu', or "
+                "grid='auto'"
+            )
+        group, on_gpu = ranks_for(name, graph, device, schedule, takes_gpus=ranks.grid is not True)
+        kinds = {each.asked: each for each in (PreparedRank, PreparedInGrid, PreparedWithoutGrid)}
         is_alone = group.size == 1 and checkpoint is None
-        make = PreparedAlone if is_alone else PreparedRank
+        make = PreparedAlone if is_alone else kinds[ranks]
         prepared: Any = prepared_for(
             type(instance), graph, device if on_gpu else "cpu", schedule_of_rank(name, schedule), make=make
         )

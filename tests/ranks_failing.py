@@ -1,4 +1,5 @@
-"""A script for two ranks in which something goes wrong on rank 1, as its argument says."""
+"""A script for ranks in which something goes wrong on rank 1, as its argument says; with a second one they are in a
+grid."""
 
 import os
 import signal
@@ -7,6 +8,7 @@ import time
 
 import numpy as np
 from pagerank import PageRank
+from sssp import SSSP
 
 import edgewise as ew
 
@@ -35,6 +37,8 @@ if what == "calls something else" and rank == 1:
     ew.bfs(graph, 0, distributed=True)
 damping = 0.5 if what == "has another parameter" and rank == 1 else 0.85
 limit = 5 if what == "has another limit" and rank == 1 else 20
-program = PageRank(tol=0.0, damping=damping)
-result = ew.run(program, graph, distributed=True, max_supersteps=limit, progress=at)
+program, ranks = PageRank(tol=0.0, damping=damping), ew.Ranks()
+if sys.argv[2:] == ["in a grid"]:
+    program, ranks = SSSP(source=0), ew.Ranks(grid=True)
+result = ew.run(program, graph, distributed=ranks, max_supersteps=limit, progress=at)
 print(f"rank {rank} ran {result.supersteps} supersteps", flush=True)

@@ -9,9 +9,9 @@ from ranks import by_hand, needs_torch, started
 pytestmark = needs_torch
 
 
-def ended_by_hand(what: str, **others: str) -> list[tuple[int, str]]:
-    """The exit status and the errors of two ranks that nothing but themselves ends."""
-    ranks = by_hand(2, "ranks_failing.py", what, **others)
+def ended_by_hand(*what: str, number: int = 2, **others: str) -> list[tuple[int, str]]:
+    """The exit status and the errors of ranks that nothing but themselves ends."""
+    ranks = by_hand(number, "ranks_failing.py", *what, **others)
     try:
         errors = [rank.communicate(timeout=100)[1] for rank in ranks]
     finally:
@@ -51,6 +51,17 @@ def test_the_others_end_when_a_rank_is_killed() -> None:
     assert zero not in (0, -signal.SIGABRT)
     assert "DistributedError: rank 0 of 2: another rank has ended" in error
     assert time.monotonic() - started_at < 90
+
+
+@pytest.mark.slow
+def test_ranks_in_a_grid_end_in_order_and_when_one_is_killed() -> None:
+    """That one speaks with two of the other three."""
+    assert ended_by_hand("nothing", "in a grid", number=4) == [(0, "")] * 4
+    ended = ended_by_hand("is killed", "in a grid", number=4)
+    assert ended.pop(1)[0] == -signal.SIGKILL
+    for rank, (status, error) in zip((0, 2, 3), ended, strict=True):
+        assert status not in (0, -signal.SIGABRT)
+        assert f"DistributedError: rank {rank} of 4: another rank has ended" in error
 
 
 @pytest.mark.slow

@@ -39,6 +39,11 @@ def packed(vertices: np.ndarray, among: slice, arrays: Sequence[np.ndarray]) -> 
     return _part(-count if by_bitmap else count, which, arrays)
 
 
+def packed_length(count: int, possible: int, itemsize: int) -> int:
+    """The bytes of `packed` for `count` of so many possible vertices, whose values take `itemsize` bytes together."""
+    return _HEAD + min(-(-possible // 8), _NUMBER.itemsize * count) + itemsize * count if count else 0
+
+
 def packed_flags(flags: np.ndarray, among: slice, arrays: Sequence[np.ndarray]) -> np.ndarray:
     """As `packed`, of the vertices that have a flag.
 

@@ -37,13 +37,14 @@ class Group:
 
     Attributes:
         rank, size: which rank this is, of how many.
+        name: the same, for messages.
         sent_bytes: the bytes that this rank has sent to others.
         exchanges: how often ranks have waited for each other.
         has_failed: whether a run of this rank has ended on the way, so that ranks are no longer at the same place.
     """
 
     def __init__(self, rank: int, size: int, among: Any = None) -> None:
-        self.rank, self.size = rank, size
+        self.rank, self.size, self.name = rank, size, f"rank {rank} of {size}"
         self.sent_bytes = self.exchanges = 0
         self._among, self.has_failed = among, False
         self._blocks = np.zeros((size, _BLOCK), np.uint8)
@@ -73,7 +74,7 @@ class Group:
         """See `exchange`; with the flag `_REFUSES`, parts are an error of this rank."""
         if self.has_failed:
             raise DistributedError(
-                f"rank {self.rank} of {self.size}: a run has failed on this rank before, so ranks are no longer at the "
+                f"{self.name}: a run has failed on this rank before, so ranks are no longer at the "
                 "same place; start all of them again"
             )
         blocks, words = self._blocks, self._blocks.view(np.int64)
@@ -154,7 +155,7 @@ class Group:
         except RuntimeError as error:
             self.has_failed = True
             raise DistributedError(
-                f"rank {self.rank} of {self.size}: another rank has ended, or did not answer in time "
+                f"{self.name}: another rank has ended, or did not answer in time "
                 f"($EDGEWISE_TIMEOUT seconds, {timeout_seconds():g} now); look for the first error of another rank: "
                 f"{str(error).splitlines()[0]}"
             ) from error
@@ -189,6 +190,11 @@ def telling_errors() -> Iterator[None]:
         if _groups:
             _groups[0].refuse(error)
         raise
+
+
+def sent_for(length: int) -> int:
+    """The bytes that are sent to another rank for a part of so many."""
+    return _BLOCK + max(0, length - _FIRST)
 
 
 def timeout_seconds() -> float:
@@ -243,7 +249,7 @@ def connect() -> Group:
             f"{os.environ.get('MASTER_ADDR', '?')}:{os.environ.get('MASTER_PORT', '?')}: {str(error).splitlines()[0]}"
         ) from error
     _groups.append(Group(distributed.get_rank(), distributed.get_world_size(), among))
-    atexit.register(_disconnect, among)
+    atexit.register(_forget, among)
     return _groups[0]
 
 
@@ -254,11 +260,16 @@ def _not_started(missing: list[str]) -> DistributedError:
     )
 
 
-def _disconnect(among: Any) -> None:
+def _forget(among: Any) -> None:
+    """Disconnect the ranks that were started with this one."""
+    _groups.clear()
+    disconnect(among)
+
+
+def disconnect(among: Any) -> None:
     """End the threads of a group of ranks; None is the one of all. A process that ends before them is aborted."""
     import torch.distributed as distributed
 
-    _groups.clear()
     if distributed.is_initialized():
         with contextlib.suppress(RuntimeError, ValueError):  # the program has ended this group itself
             distributed.destroy_process_group(among)

@@ -13,7 +13,7 @@ from edgewise.engine.cpu.arguments import Work
 from edgewise.engine.cpu.best_first import larger, smaller
 from edgewise.engine.cpu.kernel_lists import active_lists, list_active
 from edgewise.engine.cpu.kernel_pull import make_pull
-from edgewise.engine.cpu.kernel_push import make_pushing
+from edgewise.engine.cpu.kernel_push import make_pushing, same_arc
 from edgewise.engine.cpu.kernel_vertices import make_computing
 from edgewise.engine.cpu.messages import make_buffered, make_combined
 from edgewise.engine.cpu.pieces import claim_piece_within
@@ -249,6 +249,12 @@ def _make_join(binding: Binding, message: np.dtype, combine: DeviceFunction) -> 
     return join
 
 
+@device_function
+def _arc_of_cell(graph: Any, k: Any) -> Any:
+    """The arc of out-edge k of a rank that has some of each vertex (`edgewise.engine.distributed.cells`)."""
+    return np.int64(graph.in_arcs[k])
+
+
 def make_kernel(
     compiled: CompiledProgram,
     binding: Binding,
@@ -256,12 +262,14 @@ def make_kernel(
     parameters: dict[str, Any],
     uniform: frozenset[str],
     pulls: bool,
+    of_cell: bool,
 ) -> Any:
     """The kernel of one program for given dtypes.
 
     Args:
         compiled, binding, message, parameters, uniform: as for `edgewise.engine.cpu.kernel.make_kernel`.
         pulls: whether vertices gather over their in-edges; else active vertices send along their out-edges.
+        of_cell: whether the arc of an out-edge has to be looked up.
     """
     spec, functions = binding.spec, compiled.functions
     combine = functions.get("combine") or device_function(spec.combine.function)
@@ -272,7 +280,10 @@ def make_kernel(
     messages = (make_buffered if kept else make_combined)(compiled, binding, message, combine)
     computing = make_computing(messages.compute)
     compute_listed, compute_all = computing.vertex_phase_list, _make_compute(computing.compute_vertex)
-    push_arcs = make_pushing(functions["edge_compute"], glue.make_out_edge, messages.hand_over).push_arcs
+    arc_of = _arc_of_cell if of_cell else same_arc
+    push_arcs = make_pushing(
+        functions["edge_compute"], glue.make_out_edge, messages.hand_over, arc_of
+    ).push_arcs
     send_listed, send_all = _make_sending(push_arcs)
     gather_all = _make_gather_all(_make_gather(compiled, binding, message, glue.make_in_edge, combine))
     start, resume = _make_ask(functions["initialize"]), _make_ask(functions["resume"])
@@ -342,4 +353,4 @@ def make_kernel(
                 values,
             )
 
-    return named_kernel(distributed_kernel, binding, message, parameters, uniform, pulls)
+    return named_kernel(distributed_kernel, binding, message, parameters, uniform, (pulls, of_cell))

@@ -8,6 +8,8 @@ are the same, bit for bit. For that, ranks tell others which vertices are active
 After vertices were computed, ranks tell each other the values that functions read elsewhere
 (`edgewise.engine.distributed.reads`), those that have changed and only to ranks that read them. Aggregates are folded
 in blocks as by one rank; all ranks have all blocks, and join them in one order.
+
+Ranks that push may form a grid (`edgewise.engine.distributed.grid`), if that sends less.
 """
 
 from typing import Any, final
@@ -17,9 +19,13 @@ import numpy as np
 from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.cpu.workspace import workspace_bytes
 from edgewise.engine.distributed.calls import check_same_call, digest_of_run
+from edgewise.engine.distributed.cells import along_cell, cell_bytes
 from edgewise.engine.distributed.checkpoint import Checkpoints
+from edgewise.engine.distributed.division import Divided, agree
+from edgewise.engine.distributed.grid import GridLayout, GridRank, wanted_on_line
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.kernel import make_kernel
+from edgewise.engine.distributed.lines import side_of
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.rank import Layout
 from edgewise.engine.distributed.rank_cpu import CpuRank
@@ -27,11 +33,12 @@ from edgewise.engine.distributed.reads import Reads, reads_elsewhere, wanted_by
 from edgewise.engine.distributed.rows import all_rows, own_rows, ranges_of, reads_part
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.engine.lowering.constants import constant_arrays, laying_out, made_for, taking
+from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out, made_for, taking
 from edgewise.errors import EdgewiseError, EdgewiseWarning
 from edgewise.execution import Execution
 from edgewise.graph import Made
 from edgewise.memory import Step, held, in_turn
+from edgewise.schedule import Ranks
 
 
 @final
@@ -43,28 +50,25 @@ class DistributedProgram(AbstractEngine):
         binding: the program on its graph, which is the same on all ranks.
         message: the dtype of messages.
         group: the ranks.
+        asked: how the run is divided among them.
 
     Attributes:
         checkpoints: where the state of the next run is kept, or None.
     """
 
-    memory_kept = 0
-
     def __init__(
-        self,
-        compiled: CompiledProgram,
-        binding: Binding,
-        message: np.dtype,
-        group: Group,
+        self, compiled: CompiledProgram, binding: Binding, message: np.dtype, group: Group, asked: Ranks
     ) -> None:
         spec, graph = binding.spec, binding.graph
         self._compiled, self._binding, self._message, self.group = compiled, binding, message, group
         self.checkpoints: Checkpoints | None = None
         self.pulls = spec.keeps_messages or spec.combine.ordered(message)
-        self._reads_part = reads_part(binding, group, self.pulls)
+        # A cell of a grid has arcs of other ranks' vertices, so that ranks in a grid read all rows.
+        self._reads_part = asked.grid is not True and reads_part(binding, group, self.pulls)
         self.ranges: Ranges = ranges_of(graph, group, self.pulls, self._reads_part)
         self._kind = ("distributed kernel", self.pulls, str(message), binding.dtypes)
-        self._laid_out = False
+        self._laid_out, self._asked, self.memory_kept = False, asked, 0
+        self._of_grid: GridLayout | None = None
 
     def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
         # Ranks speak while they lay out, so all do if one has to: it may have run other programs meanwhile.
@@ -73,6 +77,7 @@ class DistributedProgram(AbstractEngine):
     def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         spec, graph = self._binding.spec, self._binding.graph
         of_graph: Any = graph
+        is_limited = agree(spec.name, self.group, self._asked, limit is not None)
         if self._reads_part:
             self._arcs, of_graph = own_rows(self._binding, self.group, self.ranges, self.pulls)
         else:
@@ -84,10 +89,23 @@ class DistributedProgram(AbstractEngine):
         reads = reads_elsewhere(spec, "target" if self.pulls else "source")
         alone = self.group.size == 1
         self._reads = Reads(frozenset(), frozenset()) if alone else reads
+        of_all = self._binding, self._message, self.group, self.ranges, self._arcs, self._reads, self.pulls
+        self._of_grid, self._division = Divided(*of_all).divide(self._asked, is_limited, self._reads_part)
         self._wanted: list[np.ndarray | None] = [None] * self.group.size
-        if not alone and (reads.across or self.pulls):
+        if self._of_grid is not None:
+            self._arcs, self.memory_kept = self._of_grid.cell.arcs, self._of_grid.cell.nbytes
+            if reads.across:
+                self._wanted = [*wanted_on_line(self._of_grid.grid.column, self._of_grid.cell.targets)]
+        elif not alone and (reads.across or self.pulls):
             self._wanted = wanted_by(self._arcs, self.ranges, self.group, self.pulls)
+        self._of_rank = self._along(self._constants)
         self._laid_out = True
+
+    def _along(self, constants: Constants) -> Constants:
+        """What runs only read, with edge fields of this rank's arcs, if these are not the graph's own."""
+        if self._of_grid is None:
+            return constants
+        return along_cell(constants, self._binding.spec, self._of_grid.cell)
 
     def _slots(self) -> np.ndarray:
         """The slot of each in-edge of this rank. Messages are in the order of their sources, as on one rank; in-edges
@@ -110,17 +128,20 @@ class DistributedProgram(AbstractEngine):
         work = workspace_bytes(binding, self._message, num_threads, binding.spec.keeps_messages, False)
         steps: list[Step] = [graph.making(*made)] if made else []
         steps += [laying_out(binding), taking(binding, given, self.pulls)]
+        if self._asked.grid is True and side_of(self.group.size) and not self._laid_out:
+            steps += [held(cell_bytes(graph.offsets, self.ranges))]
         return in_turn(
             *steps, held(binding.result_bytes + work + of_slots), held(graph.making(Made.OUT_DEGREE).most)
         )
 
     def kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Any:
         """The kernel for these types of parameters and these uniform edge fields."""
-        kind = (*self._kind, uniform, *(type(value) for value in parameters.values()))
+        of_cell = self._of_grid is not None and self._binding.spec.needs_arc_index
+        kind = (*self._kind, of_cell, uniform, *(type(value) for value in parameters.values()))
         kept = self._binding.spec.kept
         if kind not in kept:
             kept[kind] = make_kernel(
-                self._compiled, self._binding, self._message, parameters, uniform, self.pulls
+                self._compiled, self._binding, self._message, parameters, uniform, self.pulls, of_cell
             )
         return kept[kind]
 
@@ -144,12 +165,18 @@ class DistributedProgram(AbstractEngine):
             self._wanted,
             self.checkpoints,
         )
-        rank = CpuRank(way, self.kernel(parameters, constants.uniform), run, parameters, given, constants)
+        of_rank = self._along(constants) if given else self._of_rank
+        how = self.kernel(parameters, constants.uniform), run, parameters, given, of_rank
+        rank = CpuRank(way, *how) if self._of_grid is None else GridRank(self._of_grid, way, *how)
+        run.explain(self._division)
         what = digest_of_run(self._binding, self._message, parameters, given, constants)
         check_same_call(self._binding, what, limit, self.checkpoints, self.group)
         try:
             return rank.supersteps(limit, what)
-        except (EdgewiseError, EdgewiseWarning):
+        except EdgewiseWarning:
+            self.group.has_failed |= self._of_grid is not None  # others may be in an exchange of a row by now
+            raise
+        except EdgewiseError:
             raise
         except BaseException:
             self.group.has_failed = True

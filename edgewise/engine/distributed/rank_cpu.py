@@ -1,7 +1,7 @@
 """A rank on the CPU: phases by a team of threads, over arrays of NumPy."""
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +48,6 @@ from edgewise.primitives.vertices import NO_VERTEX
 _BY_ONE_THREAD = (Phase.COMBINE, Phase.TOTAL, Phase.PROCEED)
 
 
-@final
 class CpuRank(Rank):
     """One run on one rank, on the CPU.
 
