@@ -70,7 +70,7 @@ def test_drawn_graphs(n, share, seed, directed):
 
 
 LARGE = {
-    "rmat": lambda: ew.generate.rmat(13, 16, seed=2),
+    "rmat": lambda: ew.generate.rmat(15, 16, seed=2),
     "rmat both ways": lambda: ew.generate.rmat(12, 8, seed=3, directed=False),
     "uniform": lambda: ew.generate.uniform(20_000, 120_000, seed=4, directed=False),
     "lattice": lambda: ew.generate.lattice(150, 150, directed=False),

@@ -44,7 +44,7 @@ def matrix_of(graph, weighted):
 
 
 @pytest.mark.parametrize("name", battery.graphs())
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_small_graphs(name, weighted):
     graph = battery.graphs()[name]
     matrix = matrix_of(graph, weighted)
@@ -107,6 +107,7 @@ def test_values_are_those_of_networkx(directed, weighted):
         np.testing.assert_allclose(found.authority, [sign * authorities[v] for v in every], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_real_graph():
     name = "email-Eu-core"
     if name not in golden.NAMES:

@@ -397,9 +397,12 @@ def test_the_page_of_results_says_what_is_so():
                 )
             except (SyntaxError, ValueError):
                 continue
-            assert eval(expression, names) == value, line
+            found = eval(expression, names)
+            if isinstance(found, np.ndarray | tuple):  # the page rounds their numbers
+                found, value = list(found), pytest.approx(list(value), abs=5e-4)
+            assert found == value, line
             told += 1
-    assert told == 6
+    assert told == 12
 
 
 def test_edges_in_networkx_graphs():

@@ -24,7 +24,7 @@ from edgewise.kernels.words import CPU_LINE, Allocator
 #: Vertices handed out at a time: of a list, and of the queue.
 _PIECE, _WAVE = 1024, 16
 #: The most vertices of a wave, and of the list, that one thread takes by itself.
-_FEW, _SHORT = 64, 4096
+_FEW, _SHORT = 256, 16384
 #: Vertices that each thread keeps for itself.
 OWN = 64
 #: Vertices that one thread takes between two looks at whether the run was cancelled.
