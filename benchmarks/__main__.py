@@ -3,7 +3,6 @@
 import argparse
 import datetime
 import gc
-import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from benchmarks.ours import Edgewise, Plain
 from benchmarks.results import Row, machine, read_rows, write_rows
 from benchmarks.rivals import RIVALS
 from benchmarks.table import tables
-from benchmarks.timing import Outcome, measure_in_turns
+from benchmarks.timing import Outcome, columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -107,7 +106,6 @@ def judged(edges: Edges, outcome: Outcome, reference: object) -> str:
 
 def row_of(edges: Edges, algorithm: str, contender: Contender, outcome: Outcome, verdict: str) -> Row:
     """One row of the results."""
-    timing = outcome.timing
     return Row(
         **machine(),
         graph=edges.name,
@@ -116,13 +114,8 @@ def row_of(edges: Edges, algorithm: str, contender: Contender, outcome: Outcome,
         algorithm=algorithm,
         contender=contender.name,
         version=contender.version(),
-        seconds=timing.seconds if timing else math.nan,
-        fastest=min(timing.warm or [timing.first]) if timing else math.nan,
-        first_seconds=timing.first if timing else math.nan,
-        prepare_seconds=timing.prepare if timing else math.nan,
-        calls=len(timing.warm) if timing else 0,
+        **columns_of(outcome),
         verified=verdict,
-        note=outcome.job.note if outcome.job else "",
     )
 
 

@@ -27,7 +27,7 @@ from benchmarks.graphs import rmat
 from benchmarks.peeling import real, simple
 from benchmarks.results import Row, machine, write_rows
 from benchmarks.table import markdown
-from benchmarks.timing import measure_in_turns
+from benchmarks.timing import columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
 
 #: The change, in sum, at which power iterations end; and the decay of walks, which has to be small on skewed graphs.
@@ -248,7 +248,7 @@ def measure(name: str, repeat: int, rivals: set[str]) -> Iterator[Row]:
             if outcome.error is not None:
                 print(f"  {algorithm} {contender}: {outcome.error}", flush=True)
                 continue
-            job, timing, times = outcome.job, outcome.timing, chosen[contender].times
+            job = outcome.job
             row = Row(
                 **machine(),
                 graph=name,
@@ -257,13 +257,8 @@ def measure(name: str, repeat: int, rivals: set[str]) -> Iterator[Row]:
                 algorithm=algorithm,
                 contender=contender,
                 version=version(contender),
-                seconds=times * timing.seconds,
-                fastest=times * min(timing.warm or [timing.first]),
-                first_seconds=times * timing.first,
-                prepare_seconds=timing.prepare,
-                calls=len(timing.warm),
+                **columns_of(outcome, chosen[contender].times),
                 verified=judged(job.form, job.answer(outcome.result), expected),
-                note=job.note,
             )
             print(
                 f"  {algorithm:<12} {contender:<10} {row.seconds:10.4g} s  {row.verified}  {row.note}",

@@ -22,7 +22,7 @@ from benchmarks.ours import EXAMPLES, load
 from benchmarks.peeling import real, simple
 from benchmarks.results import Row, machine, write_rows
 from benchmarks.table import markdown
-from benchmarks.timing import measure_in_turns
+from benchmarks.timing import columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
 
 GRAPHS: dict[str, Callable[[], ew.Graph]] = {
@@ -154,7 +154,7 @@ def measure(name: str, repeat: int) -> Iterator[Row]:
         for contender, outcome in outcomes.items():
             if outcome.error is not None:
                 raise outcome.error
-            job, timing = outcome.job, outcome.timing
+            job = outcome.job
             row = Row(
                 **machine(),
                 graph=name,
@@ -163,13 +163,8 @@ def measure(name: str, repeat: int) -> Iterator[Row]:
                 algorithm=algorithm,
                 contender=contender,
                 version=version(contender.partition("-")[0].partition(",")[0]),
-                seconds=timing.seconds,
-                fastest=min(timing.warm or [timing.first]),
-                first_seconds=timing.first,
-                prepare_seconds=timing.prepare,
-                calls=len(timing.warm),
+                **columns_of(outcome),
                 verified=judged(job.form, job.answer(outcome.result), ours),
-                note=job.note,
             )
             print(
                 f"  {algorithm:<10} {contender:<17} {1e3 * row.seconds:9.4g} ms  {row.verified}", flush=True

@@ -22,7 +22,7 @@ from benchmarks.contenders import Job
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import Row, machine, write_rows
 from benchmarks.table import markdown
-from benchmarks.timing import measure_in_turns
+from benchmarks.timing import columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
 
 
@@ -209,7 +209,7 @@ def measure(name: str, repeat: int) -> Iterator[Row]:
         for contender, outcome in outcomes.items():
             if outcome.error is not None:
                 raise outcome.error
-            job, timing = outcome.job, outcome.timing
+            job = outcome.job
             yield Row(
                 **machine(),
                 graph=name,
@@ -218,13 +218,8 @@ def measure(name: str, repeat: int) -> Iterator[Row]:
                 algorithm=algorithm,
                 contender=contender,
                 version=version(contender.partition("-")[0].partition(",")[0]),
-                seconds=timing.seconds,
-                fastest=min(timing.warm or [timing.first]),
-                first_seconds=timing.first,
-                prepare_seconds=timing.prepare,
-                calls=len(timing.warm),
+                **columns_of(outcome),
                 verified=judged(graph, job.form, job.answer(outcome.result), expected),
-                note=job.note,
             )
 
 

@@ -1,6 +1,7 @@
 """Times of several contenders in one process, taken in turns."""
 
 import gc
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -84,6 +85,24 @@ def measure_in_turns(tasks: dict[str, Callable[[], Job]], repeat: int) -> dict[s
             seconds, _ = timed(running[name].job)
             running[name].timing.warm.append(seconds)
     return outcomes
+
+
+def columns_of(outcome: Outcome, times: float = 1.0) -> dict[str, Any]:
+    """The columns of a row that say how long a contender took, and in what its work differs.
+
+    Args:
+        outcome: what it did; times are NaN if it failed.
+        times: what its seconds stand for, if it did a part of the task.
+    """
+    timing = outcome.timing or Timing(math.nan, math.nan)
+    return {
+        "seconds": times * timing.seconds,
+        "fastest": times * min(timing.warm or [timing.first]),
+        "first_seconds": times * timing.first,
+        "prepare_seconds": timing.prepare,
+        "calls": len(timing.warm),
+        "note": outcome.job.note if outcome.job else "",
+    }
 
 
 def _first_call(make: Callable[[], Job]) -> Outcome:

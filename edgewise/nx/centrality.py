@@ -5,6 +5,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+import edgewise as ew
 from edgewise.nx.distances import measure, nodes_among
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import dijkstra
@@ -42,11 +43,11 @@ def closeness_centrality(
     missing = f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph"
     roots = list(range(len(G))) if u is None else [G.index(u, nx.NodeNotFound(missing))]
     if distance is None:
-        found = measure(G.in_rows, roots)
+        found = measure(ew.closeness, G, roots)
         reached, total = found.reached.tolist(), found.total.tolist()
     else:
         lengths = [dijkstra(G.reversed(distance), [root], distance).lengths for root in roots]
-        reached, total = list(map(len, lengths)), list(map(sum, lengths))
+        reached, total = [len(each) - 1 for each in lengths], list(map(sum, lengths))
     values = [_closeness(len(G), *each, wf_improved) for each in zip(reached, total, strict=True)]
     return dict(zip(G, values, strict=True)) if u is None else values[0]
 
@@ -55,8 +56,8 @@ def _closeness(n: int, reached: int, total: float, wf_improved: bool) -> float:
     """The number of others by the sum of their distances, times the share of them that was reached."""
     if total <= 0.0 or n <= 1:
         return 0.0
-    value = (reached - 1.0) / total
-    return value * ((reached - 1.0) / (n - 1)) if wf_improved else value
+    value = float(reached) / total
+    return value * (float(reached) / (n - 1)) if wf_improved else value
 
 
 @offered()

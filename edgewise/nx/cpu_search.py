@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import cancelled, team_kernel
 
 #: Vertices between two looks at whether the run was cancelled.
@@ -57,6 +58,30 @@ def search_levels(
     found[0], found[1] = reached, level
 
 
+@device_function
+def _expand(
+    queue: Any, begin: Any, end: Any, offsets: Any, targets: Any, step: Any, other: Any, found: Any
+) -> Any:
+    """Expand the frontier of one of two searches, which lies in its queue. Returns where the queue ends then.
+
+    Args:
+        step: the vertex from which this search came to each, -1 for none; `other`: that of the other one.
+        found: where the vertex is written at which they meet; that ends the search.
+    """
+    for place in range(begin, end):
+        v = np.uint64(queue[place])
+        for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
+            u = np.uint64(targets[k])
+            if step[u] < 0:
+                step[u] = v
+                queue[end] = u
+                end += _ONE
+            if other[u] >= 0:
+                found[0] = u
+                return end
+    return end
+
+
 @team_kernel
 def search_both_ways(
     thread: Any,
@@ -79,37 +104,16 @@ def search_both_ways(
             path from the source, and the vertex after each on the path to the target.
         found: int64, shape (1,): -1; then the vertex where they meet.
     """
-    begins, ends = (np.uint64(0), np.uint64(0)), (_ONE, _ONE)
-    while begins[0] < ends[0] and begins[1] < ends[1]:
-        if ends[0] - begins[0] <= ends[1] - begins[1]:
-            last = ends[0]
-            for place in range(begins[0], last):
-                v = np.uint64(queues[0, place])
-                for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
-                    u = np.uint64(targets[k])
-                    if before[u] < 0:
-                        before[u] = v
-                        queues[0, ends[0]] = u
-                        ends = ends[0] + _ONE, ends[1]
-                    if after[u] >= 0:
-                        found[0] = u
-                        return
-            begins = last, begins[1]
+    begin, end, begin_back, end_back = np.uint64(0), _ONE, np.uint64(0), _ONE
+    while begin < end and begin_back < end_back:
+        if end - begin <= end_back - begin_back:
+            begin, end = end, _expand(queues[0], begin, end, offsets, targets, before, after, found)
         else:
-            last = ends[1]
-            for place in range(begins[1], last):
-                v = np.uint64(queues[1, place])
-                for k in range(np.uint64(in_offsets[v]), np.uint64(in_offsets[v + _ONE])):
-                    u = np.uint64(in_sources[k])
-                    if after[u] < 0:
-                        after[u] = v
-                        queues[1, ends[1]] = u
-                        ends = ends[0], ends[1] + _ONE
-                    if before[u] >= 0:
-                        found[0] = u
-                        return
-            begins = begins[0], last
-        if cancelled(control):
+            begin_back, end_back = (
+                end_back,
+                _expand(queues[1], begin_back, end_back, in_offsets, in_sources, after, before, found),
+            )
+        if found[0] >= 0 or cancelled(control):
             return
 
 

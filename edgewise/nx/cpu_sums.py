@@ -1,59 +1,14 @@
-"""Sums over many searches: distances from all of some vertices, dependencies of some sources, and topological order."""
+"""Dependencies of some sources, and topological order."""
 
 from typing import Any
 
 import numpy as np
 
-from edgewise.kernels.cpu.team import cancelled, claim, team_kernel
+from edgewise.kernels.cpu.team import cancelled, team_kernel
 
 #: Vertices between two looks at whether the run was cancelled.
 _LOOK = 1 << 14
 _ONE = np.uint64(1)
-
-
-@team_kernel
-def sum_levels(
-    thread: Any,
-    size: Any,
-    control: Any,
-    offsets: Any,
-    targets: Any,
-    roots: Any,
-    queues: Any,
-    levels: Any,
-    reached: Any,
-    total: Any,
-    farthest: Any,
-) -> None:
-    """Breadth-first searches from some vertices, one at a time by each thread.
-
-    Args:
-        roots: int32, shape (k,).
-        queues, levels: int32, shape (threads, n); levels are -1.
-        reached, total, farthest: int64, shape (k,): the number of vertices reached from each root, the sum of their
-            levels, and the highest.
-    """
-    queue, level = queues[thread], levels[thread]
-    while True:
-        root = claim(control, 0, 1, len(roots))
-        if root >= len(roots):
-            return
-        queue[0], level[np.uint64(roots[root])] = roots[root], 0
-        head, tail, summed, highest = np.uint64(0), _ONE, np.int64(0), np.int64(0)
-        while head < tail:
-            v = np.uint64(queue[head])
-            head += _ONE
-            highest = np.int64(level[v])
-            summed += highest
-            for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
-                u = np.uint64(targets[k])
-                if level[u] < 0:
-                    level[u] = highest + 1
-                    queue[tail] = u
-                    tail += _ONE
-        reached[root], total[root], farthest[root] = tail, summed, highest
-        for place in range(tail):
-            level[np.uint64(queue[place])] = -1
 
 
 @team_kernel

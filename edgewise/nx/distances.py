@@ -1,16 +1,13 @@
 """Measures of distances: eccentricity and what follows from it, and the mean."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
 
-from edgewise.graph.csr import Rows
-from edgewise.kernels.cpu.launch import launch
-from edgewise.kernels.cpu.team import available_threads
+import edgewise as ew
 from edgewise.nx.convert import new_graph
-from edgewise.nx.cpu_sums import sum_levels
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import dijkstra, lengths_of
 from edgewise.nx.offered import offered, refuses
@@ -20,28 +17,19 @@ _own_paths = refuses("sp", "edgewise finds paths itself")
 
 
 class Measured(NamedTuple):
-    """What searches without weights from some vertices have found; int64, an entry for each.
-
-    Attributes:
-        reached: the number of vertices that were reached, the first included.
-        total: the sum of their levels.
-        farthest: the highest level.
-    """
+    """Of some vertices: the number of others at the ends of paths, the sum of the distances, and the largest; an entry
+    for each."""
 
     reached: np.ndarray
     total: np.ndarray
     farthest: np.ndarray
 
 
-def measure(rows: Rows, roots: Iterable[int]) -> Measured:
-    """Search from each of these vertices."""
-    starts, n = np.fromiter(roots, np.int32), len(rows.offsets) - 1
-    scratch = available_threads(), n
-    found = Measured(*np.empty((3, len(starts)), np.int64))
-    work = 4.0 * len(starts) * (n + len(rows.targets))
-    queues, levels = np.empty(scratch, np.int32), np.full(scratch, -1, np.int32)
-    launch(sum_levels, rows.offsets, rows.targets, starts, queues, levels, *found, work=work)
-    return found
+def measure(find: Callable[..., Any], G: BackendGraph, roots: list[int]) -> Measured:
+    """Search without weights from each vertex by `ew.eccentricity`, or to it by `ew.closeness`."""
+    different = sorted(set(roots))
+    found = find(G.plain, vertices=None if len(different) == len(G) else different, device="cpu")
+    return Measured(found.reached[roots], found.distance_sum[roots], found.farthest[roots])
 
 
 def nodes_among(G: BackendGraph, nbunch: Any) -> list[Any]:
@@ -54,10 +42,12 @@ def nodes_among(G: BackendGraph, nbunch: Any) -> list[Any]:
 @offered(_own_paths)
 def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = None) -> Any:
     nodes = nodes_among(G, v)
+    if not nodes:
+        return {}
     roots = [G.index(node, KeyError(node)) for node in nodes]
     if weight is None:
-        found = measure(G.rows, roots)
-        are_all, farthest = (found.reached == len(G)).all(), found.farthest.tolist()
+        found = measure(ew.eccentricity, G, roots)
+        are_all, farthest = (found.reached == len(G) - 1).all(), found.farthest.tolist()
     else:
         lengths = [dijkstra(G, [root], weight).lengths for root in roots]
         are_all, farthest = all(len(each) == len(G) for each in lengths), list(map(max, lengths))
@@ -100,8 +90,8 @@ def average_shortest_path_length(G: BackendGraph, weight: Any = None, method: An
     by_weight = method == "dijkstra" or (method is None and weight is not None)
     if by_weight:
         lengths_of(G, weight)
-    found = measure(G.rows, range(n))
-    if (found.reached < n).any():
+    found = measure(ew.eccentricity, G, list(range(n)))
+    if (found.reached < n - 1).any():
         raise nx.NetworkXError(f"Graph is not {'strongly ' if G.is_directed() else ''}connected.")
     if by_weight:
         total = sum(length for root in range(n) for length in dijkstra(G, [root], weight).lengths)

@@ -24,6 +24,16 @@ def _vertex(G: BackendGraph, node: Any) -> int | None:
     return G.index(node, KeyError(node)) if node in G else None
 
 
+def _one_or_all(G: BackendGraph, found: Paths, target: Any, missing: str) -> Any:
+    """The length and the path to the target, or those to all nodes if it is None."""
+    if target is None:
+        return found.by_node(G), found.to_nodes(G)
+    path = found.to(G, _vertex(G, target))
+    if path is None:
+        raise nx.NetworkXNoPath(missing)
+    return path
+
+
 @offered()
 def multi_source_dijkstra(
     G: BackendGraph, sources: Any, target: Any = None, cutoff: Any = None, weight: Any = "weight", **how: Any
@@ -31,12 +41,7 @@ def multi_source_dijkstra(
     if sources and all(source in G for source in sources) and target in sources:
         return (0, [target])
     found = _from_sources(G, sources, cutoff, weight, how, target)
-    if target is None:
-        return found.by_node(G), found.to_nodes(G)
-    path = found.to(G, _vertex(G, target))
-    if path is None:
-        raise nx.NetworkXNoPath(f"No path to {target}.")
-    return path
+    return _one_or_all(G, found, target, f"No path to {target}.")
 
 
 @offered()
@@ -141,13 +146,8 @@ def single_source_bellman_ford(
     if source == target:
         G.index(source, nx.NodeNotFound(f"Node {source} is not found in the graph"))
         return (0, [source])
-    found = _relaxed(G, source, weight)
-    if target is None:
-        return found.by_node(G), found.to_nodes(G)
-    path = found.to(G, _vertex(G, target))
-    if path is None:
-        raise nx.NetworkXNoPath(f"Target {target} cannot be reached from given sources")
-    return path
+    missing = f"Target {target} cannot be reached from given sources"
+    return _one_or_all(G, _relaxed(G, source, weight), target, missing)
 
 
 @offered()

@@ -24,7 +24,7 @@ from edgewise.execution import Execution, rest_of, threads_of
 from edgewise.graph import Graph, Made
 from edgewise.graph.layers import GraphInLayers
 from edgewise.kernels.costs import levels
-from edgewise.kernels.cpu.launch import sealed
+from edgewise.kernels.cpu.launch import sealed, unsigned
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.direction import AUTO, PULL, PUSH
 from edgewise.primitives.vertices import NO_VERTEX
@@ -48,7 +48,7 @@ def arcs_both_ways(graph: Graph) -> ArcsBothWays:
     """The graph as the kernel takes it; in-edges are not made for this."""
     rows = graph.offsets, graph.targets
     in_edges = (graph.in_offsets, graph.in_sources) if graph.has_in_edges else (rows[0][:0], rows[1][:0])
-    return ArcsBothWays(*(array.view(f"u{array.itemsize}") for array in (*rows, *in_edges)))
+    return ArcsBothWays(*(unsigned(array) for array in (*rows, *in_edges)))
 
 
 def search(
@@ -98,12 +98,10 @@ def parents_of_levels(graph: Graph, level: np.ndarray, rows: slice, run: Executi
     one, a row tells the parent of its vertex.
     """
     n = graph.num_vertices
-    unsigned = graph.offsets.view(f"u{graph.offsets.itemsize}"), graph.targets.view(np.uint32)
+    arcs = unsigned(graph.offsets), unsigned(graph.targets)
     parent = np.full(n, NO_VERTEX)
     vertices, work = sealed(np.arange(n, dtype=np.uint32)), layers_work(graph)
-    run.launch(
-        find_parents, graph.directed, *unsigned, vertices, rows.start, rows.stop, level, parent, work=work
-    )
+    run.launch(find_parents, graph.directed, *arcs, vertices, rows.start, rows.stop, level, parent, work=work)
     return parent
 
 

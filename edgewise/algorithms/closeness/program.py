@@ -12,22 +12,18 @@ import numpy as np
 
 from edgewise.algorithms.bfs.program import BreadthFirst
 from edgewise.algorithms.closeness.job import Found, Job, make_found, refusal_of_sum
-from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.common.lengths import unreached_value
-from edgewise.algorithms.common.programs import explain, prepared_for
+from edgewise.algorithms.common.program_parts import Distances
+from edgewise.algorithms.common.programs import explain, prepared_for, turned_round
 from edgewise.engine.contract import Outcome
 from edgewise.execution import Execution
-from edgewise.graph import Graph
-from edgewise.kernels.cuda.memory import copy_of, host_copy
+from edgewise.kernels.cuda.memory import host_copy
 from edgewise.program.declare import (
     ACTIVE,
     HALT,
     INFINITY,
-    MIN,
-    WEIGHT,
     Program,
     combiner,
-    edge,
     parameter,
     vertex,
 )
@@ -85,39 +81,11 @@ class Searches(Program):
         return ACTIVE if number > 0 else HALT
 
 
-class Lengths(Program):
-    """Distances by weights of at least 0."""
-
-    source = parameter("int64")
-    distance = vertex("float64", init=INFINITY)
-    weight = edge(WEIGHT)
-    combine = MIN
-    message = "float64"
-
-    @staticmethod
-    def initialize(v: Any, state: Any) -> Any:
-        if v == state.source:
-            state.distance[v] = 0
-            return ACTIVE
-        return HALT
-
-    @staticmethod
-    def edge_compute(edge: Any, state: Any) -> Any:
-        return state.distance[edge.source] + edge.weight
-
-    @staticmethod
-    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
-        if message < state.distance[v]:
-            state.distance[v] = message
-            return ACTIVE
-        return HALT
-
-
 @functools.cache
 def lengths_program(dtype: np.dtype) -> type[Program]:
     """The program for distances of this dtype."""
     fields = {"distance": vertex(dtype, init=INFINITY), "message": dtype}
-    return type("Lengths", (Lengths,), fields)
+    return type("Distances", (Distances,), fields)
 
 
 def sum_distances(job: Job, sources: np.ndarray, run: Execution) -> Found:
@@ -129,16 +97,10 @@ def sum_distances(job: Job, sources: np.ndarray, run: Execution) -> Found:
     all_at_once = not job.weighted and len(sources) == job.graph.num_vertices
     graph = job.graph
     if graph.directed and job.inward != all_at_once:
-        graph = laid_out(run, "turned all arcs round", graph, _turned_round)
+        graph = turned_round(graph, job.weighted, run)
     program = Searches if all_at_once else lengths_program(job.dtype) if job.weighted else BreadthFirst
     prepared = prepared_for(program, graph, run)
     return _of_all(prepared, sources, run) if all_at_once else _of_each(job, prepared, sources, run)
-
-
-def _turned_round(graph: Graph) -> Graph:
-    """The graph with each arc reversed, on the GPU."""
-    ends, weights = (graph.gpu.targets, copy_of(graph.sources)), graph.gpu.weights if graph.weighted else None
-    return Graph.from_edges(*ends, weights, num_vertices=graph.num_vertices)
 
 
 def _of_all(prepared: Prepared, sources: np.ndarray, run: Execution) -> Found:

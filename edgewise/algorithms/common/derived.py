@@ -55,6 +55,18 @@ def expect_integers(**arrays: np.ndarray) -> None:
             raise VerificationError(f"{name} is an array of {array.dtype}; expected integers")
 
 
+def vertex_shown(graph: Graph, v: int) -> str:
+    """The id of the vertex with an index, as errors show it."""
+    return shown(graph.ids_of(np.array([v])).tolist()[0])
+
+
+def expect_each(right: np.ndarray, graph: Graph, name: str, values: np.ndarray, problem: str) -> None:
+    """Raise VerificationError for the first vertex whose value, called by a name, is not right."""
+    if not right.all():
+        v = int(np.argmin(right))
+        raise VerificationError(f"vertex {vertex_shown(graph, v)} has the {name} {values[v]}: {problem}")
+
+
 def index_of_source(graph: Graph, source: Any) -> Any:
     """The index of the source that a result names, or of each of several.
 

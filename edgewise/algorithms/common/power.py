@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.derived import check_numbers
+from edgewise.algorithms.common.derived import check_numbers, vertex_shown
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.distribution import VertexNumbers, distributing
 from edgewise.algorithms.common.gather import BLOCK
@@ -284,8 +284,9 @@ def compare(graph: Graph, name: str, given: np.ndarray, expected: np.ndarray) ->
     right = np.isclose(given, expected, rtol=TOLERANCE, atol=NOTHING)
     if not right.all():
         v = int(np.argmin(right))
-        vertex = shown(graph.ids_of(np.array([v])).tolist()[0])
-        raise VerificationError(f"{name} of vertex {vertex} is {given[v]}; repeated, it is {expected[v]}")
+        raise VerificationError(
+            f"{name} of vertex {vertex_shown(graph, v)} is {given[v]}; repeated, it is {expected[v]}"
+        )
 
 
 def divided(values: Any, length: Any) -> Any:

@@ -72,15 +72,21 @@ def _length_of_block(new: Any, scaled: Any, first: Any, last: Any) -> Any:
 
 
 @device_function
-def _gather_back(control: Any, size: Any, thread: Any, back: Any, old: Any, beside: Any) -> Any:
-    """Gather over out-edges. True if the run was cancelled."""
-    blocks = (len(beside) - 1 + BLOCK - 1) // BLOCK
+def _gather_all(control: Any, arcs: Any, values: Any, gathered: Any, n: Any) -> None:
+    """Gather into the first n entries, by the blocks that this thread gets."""
+    blocks = (n + BLOCK - 1) // BLOCK
     while True:
         block = claim(control, 0, 1, blocks)
         if block >= blocks:
-            break
-        first, last = np.uint64(block * BLOCK), np.uint64(min(len(beside) - 1, (block + 1) * BLOCK))
-        gather_block(back.offsets, back.targets, back.weights, old, first, last, beside)
+            return
+        first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
+        gather_block(arcs.offsets, arcs.targets, arcs.weights, values, first, last, gathered)
+
+
+@device_function
+def _gather_back(control: Any, size: Any, thread: Any, back: Any, old: Any, beside: Any) -> Any:
+    """Gather over out-edges. True if the run was cancelled."""
+    _gather_all(control, back, old, beside, len(beside) - 1)
     if barrier(control, size):
         return True
     if thread == 0:
@@ -181,11 +187,4 @@ def gather(thread: Any, size: Any, control: Any, arcs: Any, values: Any, gathere
         values: shape (n + 1,); the last one is 0.
         gathered: shape (n,).
     """
-    n = len(gathered)
-    blocks = (n + BLOCK - 1) // BLOCK
-    while True:
-        block = claim(control, 0, 1, blocks)
-        if block >= blocks:
-            return
-        first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
-        gather_block(arcs.offsets, arcs.targets, arcs.weights, values, first, last, gathered)
+    _gather_all(control, arcs, values, gathered, len(gathered))

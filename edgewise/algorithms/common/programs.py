@@ -44,3 +44,14 @@ def _both_ways(graph: Graph, weighted: bool) -> Graph:
     ends = copy_of(graph.sources), graph.gpu.targets
     weights = graph.gpu.weights if weighted else None
     return Graph.from_edges(*ends, weights, directed=False, num_vertices=graph.num_vertices)
+
+
+def turned_round(graph: Graph, weighted: bool, run: Execution) -> Graph:
+    """The graph with each arc reversed, with or without its weights; it is made once, and the graph keeps it."""
+    return laid_out(run, "turned all arcs round", graph, _turned_round, weighted)
+
+
+def _turned_round(graph: Graph, weighted: bool) -> Graph:
+    ends = graph.gpu.targets, copy_of(graph.sources)
+    weights = graph.gpu.weights if weighted else None
+    return Graph.from_edges(*ends, weights, num_vertices=graph.num_vertices)

@@ -6,6 +6,7 @@ from edgewise.algorithms.common.largest import SAMPLE
 from edgewise.algorithms.components.cpu_connect import FOUND_WORDS, PASSES, ROOTS, SAMPLED, SKIPPED, connect
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cpu.launch import unsigned
 from edgewise.memory import Step, held, in_turn
 
 
@@ -14,10 +15,10 @@ def components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
     inside = _words_inside(graph)
     label, found = np.empty(graph.num_vertices, np.uint32), np.zeros(FOUND_WORDS, np.int64)
     if len(label):
-        rows = (_unsigned(graph.offsets), _unsigned(graph.targets))
+        rows = (unsigned(graph.offsets), unsigned(graph.targets))
         in_edges = (rows[0][:0], rows[1][:0])
         if graph.directed and graph.has_in_edges:
-            in_edges = (_unsigned(graph.in_offsets), _unsigned(graph.in_sources))
+            in_edges = (unsigned(graph.in_offsets), unsigned(graph.in_sources))
         bits = np.empty(inside, np.uint64)
         run.launch(connect, *rows, *in_edges, graph.directed, label, bits, found, work=components_work(graph))
         _explain(graph, run, found)
@@ -52,7 +53,3 @@ def _explain(graph: Graph, run: Execution, found: np.ndarray) -> None:
         run.explain(
             f"{share}: all arcs were looked at, for without in-edges an arc into it is seen only here"
         )
-
-
-def _unsigned(array: np.ndarray) -> np.ndarray:
-    return array.view(f"u{array.itemsize}")

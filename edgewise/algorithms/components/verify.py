@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.derived import expect_integers
+from edgewise.algorithms.common.derived import expect_each, expect_integers
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
 from edgewise.kernels.cpu.team import run_alone, team_kernel
@@ -55,7 +55,9 @@ def verify_components(graph: Graph, component: np.ndarray, num_components: int) 
     run_alone(
         _union_find, graph.offsets.view(f"u{graph.offsets.itemsize}"), graph.targets.view(np.uint32), root
     )
-    _expect(root[component] == root, graph, component, "no path leads to the vertex that it names")
+    expect_each(
+        root[component] == root, graph, "label", component, "no path leads to the vertex that it names"
+    )
     return True
 
 
@@ -70,18 +72,10 @@ def check_labels(graph: Graph, component: np.ndarray, num_components: int) -> No
     if component.shape != (n,):
         raise VerificationError(f"got {component.shape} labels, expected one for each of {n} vertices")
     every = np.arange(n)
-    _expect(
-        (component >= 0) & (component <= every), graph, component, "expected the index of its smallest vertex"
-    )
-    _expect(component[component] == component, graph, component, "the vertex that it names has another label")
+    is_low = (component >= 0) & (component <= every)
+    expect_each(is_low, graph, "label", component, "expected the index of its smallest vertex")
+    is_own = component[component] == component
+    expect_each(is_own, graph, "label", component, "the vertex that it names has another label")
     different = int(np.count_nonzero(component == every))
     if different != num_components:
         raise VerificationError(f"num_components is {num_components}; there are {different} different labels")
-
-
-def _expect(right: np.ndarray, graph: Graph, component: np.ndarray, problem: str) -> None:
-    """Raise for the first vertex that is not right."""
-    if not right.all():
-        v = int(np.argmin(right))
-        name = graph.ids_of(np.array([v])).tolist()[0]
-        raise VerificationError(f"vertex {shown(name)} has the label {component[v]}: {problem}")

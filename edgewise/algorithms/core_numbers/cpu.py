@@ -5,6 +5,7 @@ import numpy as np
 from edgewise.algorithms.core_numbers.cpu_peel import LEVELS, Edges, make_peeling, peel, peeling_bytes
 from edgewise.execution import Execution, threads_of
 from edgewise.graph import Graph, Made
+from edgewise.kernels.cpu.launch import unsigned
 from edgewise.memory import held, in_turn
 from edgewise.schedule import Schedule
 
@@ -13,11 +14,11 @@ def core_numbers(graph: Graph, run: Execution) -> tuple[np.ndarray, int]:
     """The core numbers, int32, and how many different ones there are."""
     if graph.num_vertices == 0:
         return np.empty(0, np.int32), 0
-    rows = (_unsigned(graph.offsets), _unsigned(graph.targets))
+    rows = (unsigned(graph.offsets), unsigned(graph.targets))
     in_edges = (rows[0][:0], rows[1][:0])
     if graph.directed:
         run.make_in_edges(graph)
-        in_edges = (_unsigned(graph.in_offsets), _unsigned(graph.in_sources))
+        in_edges = (unsigned(graph.in_offsets), unsigned(graph.in_sources))
     loops = graph.directed or 2 * graph.num_edges > graph.num_arcs
     state = make_peeling(graph.num_vertices, run.num_threads)
     edges, work = Edges(*rows, *in_edges), core_numbers_work(graph)
@@ -39,7 +40,3 @@ def core_numbers_memory(graph: Graph, schedule: Schedule) -> int:
     making = graph.making(Made.IN_EDGES) if graph.directed else graph.making()
     threads = threads_of("core_numbers", schedule)
     return in_turn(making, held(peeling_bytes(graph.num_vertices, threads))).most
-
-
-def _unsigned(array: np.ndarray) -> np.ndarray:
-    return array.view(f"u{array.itemsize}")

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.derived import expect_integers
+from edgewise.algorithms.common.derived import expect_each, expect_integers
 from edgewise.errors import VerificationError
 from edgewise.graph import Graph
 from edgewise.kernels.cache import device_function
+from edgewise.kernels.cpu.launch import unsigned
 from edgewise.kernels.cpu.team import run_alone, team_kernel
-from edgewise.text import shown
 
 _ONE = np.uint64(1)
 
@@ -97,28 +97,20 @@ def verify_core_numbers(graph: Graph, core: np.ndarray) -> bool:
     expect_integers(core=core)
     if core.shape != (n,):
         raise VerificationError(f"got {core.shape} core numbers, expected one for each of {n:,} vertices")
-    rows = _unsigned(graph.offsets), _unsigned(graph.targets)
+    rows = unsigned(graph.offsets), unsigned(graph.targets)
     in_edges = rows[0][:0], rows[1][:0]
     core, count = np.ascontiguousarray(core, np.int64), np.zeros(n, np.int64)
     run_alone(_count_not_lower, *rows, core, count)
     if graph.directed:
-        in_edges = _unsigned(graph.in_offsets), _unsigned(graph.in_sources)
+        in_edges = unsigned(graph.in_offsets), unsigned(graph.in_sources)
         run_alone(_count_not_lower, *in_edges, core, count)
-    _expect(core >= 0, graph, core, "expected one of at least 0")
-    _expect(count >= core, graph, core, "it has fewer edges to vertices whose numbers are no lower")
+    expect_each(core >= 0, graph, "core number", core, "expected one of at least 0")
+    expect_each(
+        count >= core, graph, "core number", core, "it has fewer edges to vertices whose numbers are no lower"
+    )
     eliminated = np.zeros(n, np.bool_)
     run_alone(_eliminate, *rows, *in_edges, core, count, np.empty(n, np.uint32), eliminated)
-    _expect(eliminated, graph, core, "it is in a subgraph in which all vertices have more edges")
+    expect_each(
+        eliminated, graph, "core number", core, "it is in a subgraph in which all vertices have more edges"
+    )
     return True
-
-
-def _expect(right: np.ndarray, graph: Graph, core: np.ndarray, problem: str) -> None:
-    """Raise for the first vertex that is not right."""
-    if not right.all():
-        v = int(np.argmin(right))
-        name = graph.ids_of(np.array([v])).tolist()[0]
-        raise VerificationError(f"vertex {shown(name)} has the core number {core[v]}: {problem}")
-
-
-def _unsigned(array: np.ndarray) -> np.ndarray:
-    return array.view(f"u{array.itemsize}")

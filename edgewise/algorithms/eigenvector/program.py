@@ -8,33 +8,16 @@ import math
 from typing import Any
 
 from edgewise.algorithms.common.power import Iterated, Power
+from edgewise.algorithms.common.program_parts import Iterating
 from edgewise.algorithms.common.programs import explain, prepared_for
 from edgewise.execution import Execution
-from edgewise.program.declare import (
-    ACTIVE,
-    SUM,
-    WEIGHT,
-    Program,
-    aggregator,
-    edge,
-    parameter,
-    vertex,
-)
+from edgewise.program.declare import ACTIVE, SUM, WEIGHT, aggregator, edge, vertex
 
 
-class Eigenvector(Program):
+class Eigenvector(Iterating):
     """Values as in `eigenvector`: `value` before, and `raw` after an iteration, not scaled yet."""
 
-    enough = parameter("float64")
     raw = vertex("float64")
-    value = vertex("float64")
-    before = vertex("float64")
-    combine = SUM
-    message = "float64"
-
-    @staticmethod
-    def initialize(v: Any, state: Any) -> Any:
-        return ACTIVE
 
     @staticmethod
     def edge_compute(edge: Any, state: Any) -> Any:
@@ -54,11 +37,6 @@ class Eigenvector(Program):
     @staticmethod
     def squares(v: Any, state: Any) -> Any:
         return state.raw[v] * state.raw[v]
-
-    @aggregator(SUM)
-    @staticmethod
-    def change(v: Any, state: Any) -> Any:
-        return abs(state.value[v] - state.before[v])
 
     @staticmethod
     def proceed(state: Any) -> Any:

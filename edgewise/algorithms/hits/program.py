@@ -12,37 +12,20 @@ import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.common.power import Iterated, Power
+from edgewise.algorithms.common.program_parts import Iterating
 from edgewise.algorithms.common.programs import explain, prepared_for
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import copy_of
-from edgewise.program.declare import (
-    ACTIVE,
-    SUM,
-    WEIGHT,
-    Program,
-    aggregator,
-    edge,
-    parameter,
-    vertex,
-)
+from edgewise.program.declare import ACTIVE, SUM, WEIGHT, aggregator, edge, parameter, vertex
 
 
-class HITS(Program):
+class HITS(Iterating):
     """Hubs, the first `half` vertices, and authorities: `value`, and `raw` as long as it is not scaled."""
 
     half = parameter("int64")
-    enough = parameter("float64")
     raw = vertex("float64")
-    value = vertex("float64")
-    before = vertex("float64")
     weight = edge(WEIGHT, default=1)
-    combine = SUM
-    message = "float64"
-
-    @staticmethod
-    def initialize(v: Any, state: Any) -> Any:
-        return ACTIVE
 
     @staticmethod
     def edge_compute(edge: Any, state: Any) -> Any:

@@ -3,35 +3,18 @@
 from typing import Any
 
 from edgewise.algorithms.common.power import Iterated, Power
+from edgewise.algorithms.common.program_parts import Iterating
 from edgewise.algorithms.common.programs import explain, prepared_for
 from edgewise.execution import Execution
-from edgewise.program.declare import (
-    ACTIVE,
-    SUM,
-    WEIGHT,
-    Program,
-    aggregator,
-    edge,
-    parameter,
-    vertex,
-)
+from edgewise.program.declare import ACTIVE, WEIGHT, edge, parameter, vertex
 
 
-class Katz(Program):
+class Katz(Iterating):
     """Values as in `katz`; each vertex adds `even` and its own `added`."""
 
     alpha = parameter("float64")
     even = parameter("float64")
-    enough = parameter("float64")
-    value = vertex("float64")
-    before = vertex("float64")
     added = vertex("float64")
-    combine = SUM
-    message = "float64"
-
-    @staticmethod
-    def initialize(v: Any, state: Any) -> Any:
-        return ACTIVE
 
     @staticmethod
     def edge_compute(edge: Any, state: Any) -> Any:
@@ -42,11 +25,6 @@ class Katz(Program):
         state.before[v] = state.value[v]
         state.value[v] = state.alpha * message + state.even + state.added[v]
         return ACTIVE
-
-    @aggregator(SUM)
-    @staticmethod
-    def change(v: Any, state: Any) -> Any:
-        return abs(state.value[v] - state.before[v])
 
     @staticmethod
     def proceed(state: Any) -> Any:

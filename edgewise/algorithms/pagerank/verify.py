@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.common.derived import vertex_shown
 from edgewise.algorithms.common.gather import BLOCK
 from edgewise.algorithms.pagerank.walk import Walk
 from edgewise.errors import VerificationError
-from edgewise.text import shown
 
 #: All iterations are repeated if they look at no more than this many vertices and arcs in all: some seconds.
 WORK = 1 << 28
@@ -129,7 +129,7 @@ def verify_converged(
         v = int(np.argmax(change))
         raise VerificationError(
             f"one more iteration changes the ranks by {change.sum():.3e}, expected at most {allowed:.3e}; vertex "
-            f"{_name(walk, v)} by {change[v]:.3e}"
+            f"{vertex_shown(walk.graph, v)} by {change[v]:.3e}"
         )
     return True
 
@@ -184,7 +184,9 @@ def _check_ranks(walk: Walk, rank: np.ndarray) -> None:
     right = rank >= 0
     if not right.all():
         v = int(np.argmin(right))
-        raise VerificationError(f"vertex {_name(walk, v)} has the rank {rank[v]}; expected at least 0")
+        raise VerificationError(
+            f"vertex {vertex_shown(walk.graph, v)} has the rank {rank[v]}; expected at least 0"
+        )
 
 
 def _check_end(outcome: Outcome, num_vertices: int) -> None:
@@ -295,8 +297,6 @@ def _compare(
     one_is_wrong = bool((shares > 1).any())
     if one_is_wrong or not difference.sum() <= rounding:
         v = int(np.argmax(shares if one_is_wrong else difference))
-        raise VerificationError(f"vertex {_name(walk, v)} has the rank {rank[v]}; {what} {again[v]}")
-
-
-def _name(walk: Walk, v: int) -> str:
-    return shown(walk.graph.ids_of(np.array([v])).tolist()[0])
+        raise VerificationError(
+            f"vertex {vertex_shown(walk.graph, v)} has the rank {rank[v]}; {what} {again[v]}"
+        )

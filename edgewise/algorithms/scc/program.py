@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import laid_out
-from edgewise.algorithms.common.programs import prepared_for, tell_schedule
+from edgewise.algorithms.common.programs import prepared_for, tell_schedule, turned_round
 from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution, stop_if_explained
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.memory import copy_of, host_copy
+from edgewise.kernels.cuda.memory import host_copy
 from edgewise.program.declare import ACTIVE, ANY, HALT, MAX, SUM, Program, vertex
 from edgewise.run import Prepared
 from edgewise.text import shown
@@ -119,7 +118,7 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
     """
     tell_schedule(run, "programs")
     n = graph.num_vertices
-    ways = graph, laid_out(run, "turned all arcs round", graph, _turned_round)
+    ways = graph, turned_round(graph, False, run)
     trims, reaches = ([prepared_for(program, way, run) for way in ways] for program in (Trim, Reach))
     colours = prepared_for(Colours, graph, run)
 
@@ -169,12 +168,6 @@ def _most_needed(run: Execution, programs: Iterable[Prepared], group: np.ndarray
     if refusals:
         raise max(refusals, key=lambda each: each.needed)
     return needed
-
-
-def _turned_round(graph: Graph) -> Graph:
-    """The graph with each arc reversed, on the GPU."""
-    ends = graph.gpu.targets, copy_of(graph.sources)
-    return Graph.from_edges(*ends, num_vertices=graph.num_vertices)
 
 
 def _trim(trims: list[Prepared], group: np.ndarray, carry_out: _CarryOut) -> None:

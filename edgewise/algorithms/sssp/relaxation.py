@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.lengths import wide_dtype
+from edgewise.algorithms.common.program_parts import Distances
 from edgewise.algorithms.sssp.asked import Asked
 from edgewise.algorithms.sssp.path_tree import refuse_cycle
 from edgewise.engine.contract import Ending, Outcome
@@ -34,32 +35,10 @@ from edgewise.run import Prepared
 FIRST_LOOK, LOOK_AGAIN = 64, 8
 
 
-class ShortestPaths(Program):
+class ShortestPaths(Distances):
     """Distances over weights of at least 0. `parent` is filled in afterwards."""
 
-    source = parameter("int64")
-    distance = vertex(WEIGHT, init=INFINITY)
     parent = vertex("int32", init=-1)
-    weight = edge(WEIGHT, default=1)
-    combine = MIN
-
-    @staticmethod
-    def initialize(v: Any, state: Any) -> Any:
-        if v == state.source:
-            state.distance[v] = 0
-            return ACTIVE
-        return HALT
-
-    @staticmethod
-    def edge_compute(edge: Any, state: Any) -> Any:
-        return state.distance[edge.source] + edge.weight
-
-    @staticmethod
-    def vertex_compute(v: Any, message: Any, state: Any) -> Any:
-        if message < state.distance[v]:
-            state.distance[v] = message
-            return ACTIVE
-        return HALT
 
 
 class BellmanFord(Program):

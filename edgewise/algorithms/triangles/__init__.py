@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.derived import check_derived
+from edgewise.algorithms.common.derived import check_derived, vertex_shown
 from edgewise.algorithms.common.dispatch import Form, begin
 from edgewise.algorithms.common.names import names_elsewhere
 from edgewise.algorithms.triangles.cpu import ROUNDS, triangles_memory, triangles_work
@@ -32,7 +32,6 @@ from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
 from edgewise.result import Columns, HostArray, SavedColumns
 from edgewise.schedule import Schedule
-from edgewise.text import shown
 from edgewise.vertex_result import VertexResult
 
 
@@ -104,9 +103,8 @@ class TrianglesResult(VertexResult):
         wrong = ~np.isclose(clustering, expected, rtol=1e-9, atol=1e-12)
         if wrong.any():
             v = int(np.argmax(wrong))
-            vertex = graph.ids_of(np.array([v])).tolist()[0]
             raise VerificationError(
-                f"clustering of vertex {shown(vertex)} is {clustering[v]}; its triangles make it {expected[v]}"
+                f"clustering of vertex {vertex_shown(graph, v)} is {clustering[v]}; its triangles make it {expected[v]}"
             )
         return True
 

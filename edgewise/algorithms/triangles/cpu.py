@@ -6,6 +6,7 @@ from edgewise.algorithms.triangles.cpu_count import count, counting_bytes, make_
 from edgewise.execution import Execution, threads_of
 from edgewise.graph import Graph
 from edgewise.graph.csr import offset_dtype
+from edgewise.kernels.cpu.launch import unsigned
 from edgewise.memory import held, in_turn
 from edgewise.schedule import Schedule
 
@@ -18,7 +19,7 @@ def triangles(graph: Graph, run: Execution) -> tuple[np.ndarray, np.ndarray]:
     n = graph.num_vertices
     if n == 0:
         return np.empty(0, np.int64), np.empty(0, np.int32)
-    offsets, targets = (each.view(f"u{each.itemsize}") for each in (graph.offsets, graph.targets))
+    offsets, targets = (unsigned(each) for each in (graph.offsets, graph.targets))
     state = make_counting(n, graph.num_arcs, _begins(graph), run.num_threads)
     run.launch(count, offsets, targets, state, work=triangles_work(graph), rounds=ROUNDS)
     return state.triangles, state.degree

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.derived import expect_integers
+from edgewise.algorithms.common.derived import expect_integers, vertex_shown
 from edgewise.errors import GraphError, VerificationError
 from edgewise.graph import Graph
 from edgewise.kernels.cpu.atomics import atomic_add
-from edgewise.kernels.cpu.launch import launch
+from edgewise.kernels.cpu.launch import launch, unsigned
 from edgewise.kernels.cpu.team import available_threads, claim, team_kernel
-from edgewise.text import shown
 
 #: Vertices handed out at a time.
 _PIECE = 64
@@ -58,7 +57,7 @@ def count_on_edges(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     others = np.flatnonzero(graph.sources != graph.targets)
     ends = graph.sources[others], graph.targets[others]
     simple = csr_array((np.ones(len(others), np.int8), ends), shape=(n, n))  # adds up parallel ones
-    offsets, targets = (each.view(f"u{each.itemsize}") for each in (simple.indptr, simple.indices))
+    offsets, targets = (unsigned(each) for each in (simple.indptr, simple.indices))
     marks, twice = np.full((available_threads(), n), n, np.uint32), np.zeros(n, np.int64)
     launch(_count_on_edges, offsets, targets, marks, twice, work=30 * m)
     return twice // 2, np.diff(simple.indptr).astype(np.int32)
@@ -95,5 +94,5 @@ def _expect(name: str, given: np.ndarray, expected: np.ndarray, graph: Graph, so
     wrong = given != expected
     if wrong.any():
         v = int(np.argmax(wrong))
-        vertex = graph.ids_of(np.array([v])).tolist()[0]
-        raise VerificationError(f"{name} of vertex {shown(vertex)} is {given[v]}; {source} {expected[v]}")
+        vertex = vertex_shown(graph, v)
+        raise VerificationError(f"{name} of vertex {vertex} is {given[v]}; {source} {expected[v]}")

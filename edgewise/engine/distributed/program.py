@@ -122,6 +122,7 @@ class DistributedProgram(AbstractEngine):
     def running(self, num_threads: int, given: dict[str, Any]) -> Step:
         binding, graph = self._binding, self._binding.graph
         made, of_slots = made_for(binding, given, self.pulls), 0
+        of_waiting = graph.num_vertices * binding.spec.best_first
         if binding.spec.keeps_messages:
             made += [] if graph.directed else [Made.IN_ARCS, Made.SLOTS]
             of_slots = graph.offsets.itemsize * graph.num_arcs
@@ -130,9 +131,8 @@ class DistributedProgram(AbstractEngine):
         steps += [laying_out(binding), taking(binding, given, self.pulls)]
         if self._asked.grid is True and side_of(self.group.size) and not self._laid_out:
             steps += [held(cell_bytes(graph.offsets, self.ranges))]
-        return in_turn(
-            *steps, held(binding.result_bytes + work + of_slots), held(graph.making(Made.OUT_DEGREE).most)
-        )
+        run = held(binding.result_bytes + work + of_slots + of_waiting)
+        return in_turn(*steps, run, held(graph.making(Made.OUT_DEGREE).most))
 
     def kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Any:
         """The kernel for these types of parameters and these uniform edge fields."""

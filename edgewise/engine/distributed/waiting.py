@@ -50,7 +50,7 @@ class Waiting:
         self._may_wait, self._module = spec.best_first, module
         self._takes_least = spec.combine.name == "MIN" if takes_least is None else takes_least
         self.flags = module.zeros(len(active), np.bool_)
-        self._waited = self._times_alone = 0
+        self._are_waiting, self._most, self._times_alone = False, 0, 0
 
     def begin(self, total: int) -> bool:
         """Have active vertices wait that have out-edges, if there are many; the others have nothing to send.
@@ -64,7 +64,7 @@ class Waiting:
         has_edges = self._offsets[own.start : own.stop] < self._offsets[own.start + 1 : own.stop + 1]
         self.flags[own] = (active != 0) & has_edges
         active[:] = 0
-        self._waited = self._count()
+        self._are_waiting = True
         return True
 
     def release(self, superstep: int, best: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[int, Any]:
@@ -78,25 +78,23 @@ class Waiting:
             How many they are on all ranks, and the vertices of this rank.
         """
         waiting, active = self.flags[self._own], self._active[self._own]
-        if not self._waited:
+        if not self._are_waiting:
             return 0, np.empty(0, np.int64)
         waiting &= active == 0
-        total, alone = self._count(), None
+        total, alone = self._group.total(int(self._module.count_nonzero(waiting))), None
+        self._most = max(self._most, total)
         active[waiting] = superstep
-        if 2 * total > self._waited and self._times_alone < _TIMES_ALONE:
+        if 2 * total > self._most and self._times_alone < _TIMES_ALONE:
             self._times_alone += 1
             alone = self._best_of_all(*best())
         if alone is None:
             begun = self._module.flatnonzero(waiting) + self._own.start
-            waiting[:], self._waited = False, 0
+            waiting[:], self._are_waiting = False, False
             return total, begun
         active[waiting] = 0
         begun = self._module.array([alone] if self._own.start <= alone < self._own.stop else [], np.int64)
         self._active[begun] = superstep
         return 1, begun
-
-    def _count(self) -> int:
-        return self._group.total(int(self._module.count_nonzero(self.flags[self._own])))
 
     def _best_of_all(self, vertices: np.ndarray, values: np.ndarray) -> int | None:
         """The first vertex with the best message of all ranks; None if there is none."""

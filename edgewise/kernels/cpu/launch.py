@@ -43,6 +43,11 @@ def launch_on(
         team(threads).run(kernel, *args, long=long, progress=progress)
 
 
+def unsigned(array: np.ndarray) -> np.ndarray:
+    """The same memory as unsigned integers: kernels that index by these need not look at signs."""
+    return array.view(f"u{array.itemsize}")
+
+
 def sealed(array: np.ndarray) -> np.ndarray:
     """A read-only view. Kernels are compiled once for read-only input instead of for both kinds."""
     view = array.view()
