@@ -11,6 +11,7 @@ from pagerank import PageRank
 from sssp import SSSP
 
 import edgewise as ew
+from edgewise.errors import ParameterError
 
 what, rank = sys.argv[1], int(os.environ["RANK"])
 graph = ew.Graph.from_edges(np.arange(50), np.arange(1, 51))
@@ -21,6 +22,8 @@ def at(superstep: int) -> None:
     if rank == 1 and superstep == 3:
         if what == "raises":
             raise ValueError("rank 1 has a mistake of its own")
+        if what == "refuses":
+            raise ParameterError("what is wrong here")
         if what == "is killed":
             os.kill(os.getpid(), signal.SIGKILL)
         if what == "is late":

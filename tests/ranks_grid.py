@@ -1,10 +1,15 @@
-"""A script for four ranks: whether they form a grid, and that what is counted before a run is what is sent in it."""
+"""A script for four ranks: whether they form a grid, and that what is counted before a run is what is sent in it.
+
+``ranks_grid.py FOLDER``: graphs are written there.
+"""
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ranks_files import BESIDE, M, drawn, resident
 
 import edgewise as ew
 from edgewise.engine.distributed import division
@@ -127,9 +132,32 @@ def check_refused() -> None:
         raise AssertionError("ranks differ")
 
 
+def check_files(folder: Path) -> None:
+    """On a file ranks form no grid unless one is asked for, for which each of them reads all rows."""
+    path, size, one_superstep = folder / "graph.edgewise", connect().size, {"max_supersteps": 1}
+    if connect().rank == 0:
+        drawn(4000, M, weights=False).save(path)
+    connect().total(0)
+    division._BYTES_OF_WAITING = 0  # so that all that sends less is taken
+    in_memory = ew.run(AllSend(), drawn(4000, M, weights=False), distributed=True, **one_superstep)
+    assert line_of(in_memory).startswith("a grid of 2 by 2 ranks: "), line_of(in_memory)
+    for grid in ("auto", True):
+        result = ew.run(AllSend(), ew.load(path), distributed=ew.Ranks(grid=grid), **one_superstep)
+        np.testing.assert_array_equal(result.value, in_memory.value)
+        if grid is True:
+            assert line_of(result) == "a grid of 2 by 2 ranks, as asked"
+        else:
+            why = "each rank reads only its own rows of the file, and in a grid it needs those of others"
+            assert line_of(result).endswith(f"there is no grid: {why}"), line_of(result)
+        if sys.platform == "linux":  # elsewhere the system does not say which pages are resident
+            found = resident(path)
+            assert found >= 4 * M if grid is True else found < 4 * M // size + BESIDE, (grid, found)
+
+
 if __name__ == "__main__":
     check_counts()
     check_refused()
+    check_files(Path(sys.argv[1]))
     if connect().rank == 0:
         print("grids are as they should be", flush=True)
     sys.exit(0)

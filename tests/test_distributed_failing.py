@@ -64,6 +64,19 @@ def test_ranks_in_a_grid_end_in_order_and_when_one_is_killed() -> None:
         assert f"DistributedError: rank {rank} of 4: another rank has ended" in error
 
 
+@pytest.mark.more
+@pytest.mark.parametrize("words", [(), ("in a grid",)], ids=["in ranges", "in a grid"])
+def test_an_error_of_edgewise_on_one_rank_is_that_of_all(words: tuple[str, ...]) -> None:
+    """They end long before they would give up."""
+    started_at = time.monotonic()
+    ended = ended_by_hand("refuses", *words, number=4 if words else 2)
+    for rank, (status, error) in enumerate(ended):
+        assert status == 1
+        told = "" if rank == 1 else "rank 1: "
+        assert error.rstrip().endswith(f"ParameterError: {told}what is wrong here")
+    assert time.monotonic() - started_at < 90
+
+
 @pytest.mark.slow
 def test_the_others_end_when_a_rank_is_late() -> None:
     (zero, error), _ = ended_by_hand("is late", EDGEWISE_TIMEOUT="3")

@@ -1,12 +1,15 @@
 """Ranks in a grid: who has which arcs, what is counted, and what is refused."""
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from ranks import needs_torch, run_ranks
+from test_engines import BFS
 
 import edgewise as ew
+from edgewise import distributed
 from edgewise.engine.cpu.arguments import SizedArcs
 from edgewise.engine.distributed.cells import (
     Cell,
@@ -20,7 +23,7 @@ from edgewise.engine.distributed.exchange import packed
 from edgewise.engine.distributed.group import Group, sent_for
 from edgewise.engine.distributed.lines import Grid, Line, side_of
 from edgewise.engine.distributed.partition import Ranges, by_arcs
-from edgewise.errors import ProgramError, ScheduleError
+from edgewise.errors import DistributedError, ProgramError, ScheduleError
 
 GRAPHS = {
     "no vertices": ew.Graph.from_edges([], []),
@@ -137,7 +140,33 @@ def test_what_divides_no_run_is_refused(wrong: object) -> None:
         ew.run(ew.Program, GRAPHS["spread"], distributed=wrong)
 
 
+def test_a_grid_on_gpus_is_refused_before_one_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distributed, "cuda_problem", lambda: pytest.fail("a GPU is looked for"))
+    monkeypatch.setattr(distributed, "connect", lambda: pytest.fail("ranks are connected"))
+    with pytest.raises(
+        DistributedError, match=r"grid is True, and device is 'cuda'; .* expected 'cpu', or grid"
+    ):
+        ew.run(BFS(source=0), GRAPHS["spread"], distributed=ew.Ranks(grid=True), device="cuda")
+
+
 @needs_torch
 @pytest.mark.more
-def test_what_is_counted_is_sent_and_the_smaller_is_taken() -> None:
-    assert "grids are as they should be" in run_ranks(4, "ranks_grid.py", seconds=100)
+def test_what_is_counted_is_sent_and_the_smaller_is_taken(tmp_path: Path) -> None:
+    assert "grids are as they should be" in run_ranks(4, "ranks_grid.py", str(tmp_path), seconds=100)
+
+
+@needs_torch
+@pytest.mark.more
+def test_an_error_on_one_rank_ends_the_run_on_all() -> None:
+    check_errors(4, "few")
+
+
+@needs_torch
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [4, 9])
+def test_an_error_before_any_exchange_ends_the_run_on_all(ranks: int) -> None:
+    check_errors(ranks)
+
+
+def check_errors(ranks: int, *words: str) -> None:
+    assert "errors are told to all" in run_ranks(ranks, "ranks_grid_errors.py", *words, seconds=250)

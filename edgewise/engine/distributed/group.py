@@ -41,12 +41,14 @@ class Group:
         sent_bytes: the bytes that this rank has sent to others.
         exchanges: how often ranks have waited for each other.
         has_failed: whether a run of this rank has ended on the way, so that ranks are no longer at the same place.
+        all_groups: the groups that this rank speaks in: this one, and in a grid its row and its column.
     """
 
     def __init__(self, rank: int, size: int, among: Any = None) -> None:
         self.rank, self.size, self.name = rank, size, f"rank {rank} of {size}"
         self.sent_bytes = self.exchanges = 0
         self._among, self.has_failed = among, False
+        self.all_groups: tuple[Group, ...] = (self,)
         self._blocks = np.zeros((size, _BLOCK), np.uint8)
         self._received = np.zeros((size, _BLOCK), np.uint8)
 
@@ -95,11 +97,18 @@ class Group:
             received = self._with_rests(received, parts, lengths)
         refusing = np.flatnonzero(heads[:, _FLAGS] & _REFUSES)
         if len(refusing):
-            raise _refusal_of(int(refusing[0]), received[refusing[0]].tobytes().decode())
+            told = received[refusing[0]]
+            if not flags & _REFUSES:
+                self._tell([each for each in self.all_groups if each is not self], told)
+            raise _refusal_of(told.tobytes().decode())
         return received, found
 
     def refuse(self, error: Exception) -> None:
         """Take part in the next exchange of the others with an error of this rank, in which theirs ends.
+
+        This rank need not know in which of its groups that is: it takes part in the next one of each, at the same time.
+        Who is told in one of them does so in the others. So each group has one exchange for an error, after which its
+        ranks are at the same place.
 
         Nothing is told of an error that came from the others, or that they were told of before, nor where ranks are no
         longer at the same place.
@@ -107,9 +116,27 @@ class Group:
         if self.size == 1 or self.has_failed or _is_told(error):
             return
         vars(error)["told"] = True
-        part = np.frombuffer(f"{type(error).__name__}\n{error}".encode(errors="replace"), np.uint8)
-        with contextlib.suppress(EdgewiseError, EdgewiseWarning):  # others refuse as well, or have ended
-            self._exchange([part] * self.size, 0, _REFUSES)
+        text = f"{type(error).__name__}\nrank {self.rank}: {error}"
+        self._tell(self.all_groups, np.frombuffer(text.encode(errors="replace"), np.uint8))
+
+    def _tell(self, groups: Sequence["Group"], told: np.ndarray) -> None:
+        """Take part in the next exchange of groups with an error, in all of them at the same time."""
+
+        def tell(group: Group) -> None:
+            with contextlib.suppress(EdgewiseError, EdgewiseWarning):  # others refuse as well, or have ended
+                group._exchange([told] * group.size, 0, _REFUSES)
+
+        if len(groups) > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(len(groups)) as threads:
+                list(threads.map(tell, groups))
+        else:
+            for group in groups:
+                tell(group)
+        failed = any(each.has_failed for each in self.all_groups)
+        for each in self.all_groups:
+            each.has_failed = failed
 
     def differing(self, own: bytes) -> int | None:
         """The first rank that gives other bytes than this one, or None. All ranks call it."""
@@ -161,12 +188,12 @@ class Group:
             ) from error
 
 
-def _refusal_of(rank: int, text: str) -> Exception:
-    """The error of a rank that refuses, from its class and its message."""
+def _refusal_of(text: str) -> Exception:
+    """The error of a rank that refuses, from its class and its message, which names the rank."""
     name, _, message = text.partition("\n")
     kind = getattr(errors, name, DistributedError)
     is_known = isinstance(kind, type) and issubclass(kind, EdgewiseError | EdgewiseWarning)
-    error: Exception = (kind if is_known else DistributedError)(f"rank {rank}: {message}")
+    error: Exception = (kind if is_known else DistributedError)(message)
     vars(error)["told"] = True
     return error
 

@@ -79,4 +79,6 @@ def grid_of(group: Group) -> Grid:
         if group.rank in ranks:
             atexit.register(disconnect, among)
             own.append(Line(group, ranks, among))
+    for each in (group, *own):
+        each.all_groups = (group, *own)
     return Grid(*own)

@@ -173,10 +173,7 @@ class DistributedProgram(AbstractEngine):
         check_same_call(self._binding, what, limit, self.checkpoints, self.group)
         try:
             return rank.supersteps(limit, what)
-        except EdgewiseWarning:
-            self.group.has_failed |= self._of_grid is not None  # others may be in an exchange of a row by now
-            raise
-        except EdgewiseError:
+        except (EdgewiseError, EdgewiseWarning):
             raise
         except BaseException:
             self.group.has_failed = True
