@@ -1,6 +1,6 @@
 """A script for ranks in a grid: an error of edgewise on one of them, before any of its exchanges, ends the run on all.
 
-Each rank gets that error, and the next run has the right answer. ``ranks_grid_errors.py few`` tries each third exchange.
+Each rank gets that error, and the next run has the right answer. ``ranks_grid_errors.py few`` tries some of these.
 """
 
 import itertools
