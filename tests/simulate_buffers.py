@@ -80,11 +80,28 @@ def compare_units():
                 np.testing.assert_array_equal(one, other)
 
 
+def compare_hubs():
+    """The hub of a sample is counted over all arcs, also where every row has it at the same place."""
+    from edgewise.layout.hub_cuda import hub_degree
+
+    for num_arcs, taken in ((1, 1), (500, 500), (2584, 300), (3000, 400)):
+        targets = np.random.default_rng(5).integers(0, 5000, num_arcs, dtype=np.uint32)
+        assert 1 <= hub_degree(targets, 5000, taken) <= np.bincount(targets).max()
+        if taken == num_arcs:
+            assert hub_degree(targets, 5000, taken) == np.bincount(targets).max()
+        for period in (2, 3, 16):
+            for first in {0, 1, period - 1}:
+                of_hub = targets.copy()
+                of_hub[first::period] = 77
+                assert hub_degree(of_hub, 5000, taken) == max(1, np.count_nonzero(of_hub == 77))
+
+
 def main():
     """Print what agreed; the exit code is 1 where something does not."""
     pretend()
     compare_slots()
     compare_units()
+    compare_hubs()
     print("slots", flush=True)
     compare_buffers()
     print("buffers", flush=True)

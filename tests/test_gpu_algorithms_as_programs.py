@@ -56,25 +56,40 @@ def test_every_algorithm_runs_with_every_strategy(algorithm, balance):
             assert got.residual == pytest.approx(expected.residual, rel=1e-6, abs=1e-12), name
 
 
-@pytest.mark.parametrize("balance", [ew.WarpMapped(8), ew.NodeSplitting()], ids=str)
-def test_kinds_of_graphs_as_programs(balance):
+KINDS = pytest.mark.parametrize("balance", [ew.WarpMapped(8), ew.NodeSplitting()], ids=str)
+
+
+@KINDS
+@pytest.mark.parametrize("algorithm", [ew.bfs, ew.sssp], ids=lambda algorithm: algorithm.__name__)
+def test_paths_over_kinds_of_graphs(algorithm, balance):
     """Weights of every dtype and none, both directions, deliveries."""
     for name, graph in graphs():
-        for algorithm in (ew.bfs, ew.sssp):
-            expected = algorithm(graph, 0, device="cpu")
-            for delivery in ("auto", ew.Push(), ew.Pull()):
-                got = as_program(algorithm, graph, 0, balance=balance, delivery=delivery)
-                same(name, got, expected, *EXACT[algorithm])
-                if algorithm is ew.sssp:
-                    assert got.distance.dtype == expected.distance.dtype
-        for algorithm in (ew.connected_components, ew.scc):
-            got = as_program(algorithm, graph, balance=balance)
-            same(name, got, algorithm(graph, device="cpu"), *EXACT[algorithm])
-        for delivery in ("auto", ew.Push(), ew.Pull(), ew.Buffered()):
-            got = as_program(forest, graph, balance=balance, delivery=delivery)
-            expected = forest(graph, device="cpu")
-            same(name, got, expected, *FOREST)
-            assert got.weight.dtype == expected.weight.dtype
+        expected = algorithm(graph, 0, device="cpu")
+        for delivery in ("auto", ew.Push(), ew.Pull()):
+            got = as_program(algorithm, graph, 0, balance=balance, delivery=delivery)
+            same(name, got, expected, *EXACT[algorithm])
+            if algorithm is ew.sssp:
+                assert got.distance.dtype == expected.distance.dtype
+
+
+@KINDS
+@pytest.mark.parametrize(
+    "algorithm", [ew.connected_components, ew.scc], ids=lambda algorithm: algorithm.__name__
+)
+def test_components_of_kinds_of_graphs(algorithm, balance):
+    for name, graph in graphs():
+        got = as_program(algorithm, graph, balance=balance)
+        same(name, got, algorithm(graph, device="cpu"), *EXACT[algorithm])
+
+
+@KINDS
+@pytest.mark.parametrize("delivery", ["auto", ew.Push(), ew.Pull(), ew.Buffered()], ids=str)
+def test_forests_of_kinds_of_graphs(balance, delivery):
+    for name, graph in graphs():
+        got = as_program(forest, graph, balance=balance, delivery=delivery)
+        expected = forest(graph, device="cpu")
+        same(name, got, expected, *FOREST)
+        assert got.weight.dtype == expected.weight.dtype
 
 
 @pytest.mark.parametrize("delivery", ["auto", ew.Push(), ew.Pull()], ids=str)

@@ -38,7 +38,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.sssp import cuda_layers as sssp_layers
     from edgewise.algorithms.triangles import cuda as triangles_cuda
     from edgewise.graph import keys_cuda
-    from edgewise.layout import clusters_cuda, layers_cuda, placed_arcs_cuda, slots_cuda
+    from edgewise.layout import clusters_cuda, hub_cuda, layers_cuda, placed_arcs_cuda, slots_cuda
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
     near, where = np.dtype(np.float32) if special else distance, pagerank_cuda.Where
@@ -106,6 +106,7 @@ def kernels(offsets, weight, distance, rank):
         "triangles": (triangles_cuda.count_kernel, triangles_cuda.COUNT_TYPES),
         "slots": (slots_cuda.slots_kernel, slots_cuda.slots_signature(offsets)),
         "units": (slots_cuda.measure_kernel, slots_cuda.measure_signature()),
+        "sampled arcs counted": (hub_cuda.count_kernel, hub_cuda.SIGNATURE),
         "keys": (keys_cuda.keys_kernel, keys_cuda.signature(offsets)),
     }
 
@@ -116,6 +117,12 @@ NAMES = (
     "levels of layers",
     "levels by vertices",
     "sweeps",
+    "clusters grown",
+    "cells joined",
+    "places in clusters",
+    "arcs of clusters",
+    "arcs among clusters",
+    "by clusters",
     "moved rows",
     "layers",
     "sssp",
@@ -139,15 +146,17 @@ NAMES = (
     "triangles",
     "slots",
     "units",
+    "sampled arcs counted",
     "keys",
 )
 CASES = [(name, NEWEST_MEASURED, SMALL) for name in NAMES] + [(name, OLDEST, BIG) for name in NAMES]
 #: The architectures between and beyond, each with another kernel.
 CASES += [("slots", (8, 0), SMALL), ("components", (10, 0), SMALL), ("pagerank", (12, 0), SMALL)]
-#: Kernels for graphs that do not fit on the GPU.
-APART = ("sssp apart", "sssp over sorted rows", "pagerank in place")
+#: Kernels for graphs that do not fit on the GPU or run by clusters.
+APART = ("sssp apart", "sssp over sorted rows", "pagerank in place", "by clusters")
 #: Cases that resemble others.
 SLOW = [
+    ("by clusters", OLDEST, BIG),
     ("weighted betweenness", OLDEST, BIG),
     ("distances", NEWEST_MEASURED, SMALL),
     ("distances", OLDEST, BIG),
@@ -160,9 +169,18 @@ CASES = [pytest.param(*each, marks=MARKS.get(each, ())) for each in CASES]
 
 @pytest.mark.parametrize(("name", "capability", "dtypes"), CASES)
 def test_every_kernel_compiles(name, capability, dtypes):
-    code = gpu.compile_kernel(*kernels(*dtypes)[name], capability, None)
+    """Numba takes a mix of signed and unsigned integers for a float without a word: integer kernels have none."""
+    function, signature = kernels(*dtypes)[name]
+    ptx = gpu.to_ptx(function, signature, capability)
+    if "float" not in str(signature):
+        assert ".f64" not in ptx and ".f32" not in ptx
+    code = gpu.to_machine_code(ptx, capability)
     assert code.startswith(b"\x7fELF")
     assert b".text.kernel" in code
+
+
+def test_no_kernel_is_left_out():
+    assert set(NAMES) == set(kernels(*SMALL))
 
 
 @pytest.mark.parametrize(("weight", "weighted"), [("int32", False), ("int64", True), ("float32", True)])

@@ -8,7 +8,6 @@ from replicated import replicated
 
 import edgewise as ew
 from edgewise import schedule
-from edgewise.engine.cuda.layout import hub_degree
 from edgewise.layout.slots import own_ends
 
 split = pytest.importorskip(
@@ -81,17 +80,6 @@ def test_each_edge_knows_its_source():
     assert found.dtype == np.uint32
     np.testing.assert_array_equal(found, np.repeat(np.arange(301), [*degrees, 1]))
     assert own_ends(offsets_of(degrees[:0]), 2).tolist() == [0, 0]
-
-
-@pytest.mark.parametrize("num_arcs", [1, 10**6, 3 * 10**6])
-@pytest.mark.parametrize("period", [2, 3, 16, 1000])
-def test_the_hub_of_a_sample_is_counted_over_all_arcs(num_arcs, period):
-    targets = np.random.default_rng(5).integers(0, 10**6, num_arcs, dtype=np.int32)
-    assert 1 <= hub_degree(targets) <= np.bincount(targets).max() < 20
-    for first in {0, 1, period - 1}:  # every row has the same hub at the same place
-        of_hub = targets.copy()
-        of_hub[first::period] = 77
-        assert hub_degree(of_hub) == max(1, np.count_nonzero(of_hub == 77))
 
 
 @pytest.mark.parametrize("bound", [0, 1, 4, 100])

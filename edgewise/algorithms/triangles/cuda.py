@@ -149,7 +149,7 @@ def _look(takes: Any, edge: Any, key: Any, k: Any, context: Any) -> Any:
     firsts, hits = ballot(lane() == 0 or mine != before), ballot(found)
     if takes and (firsts >> lane()) & 1 != 0 and hits != 0:
         after = (firsts >> lane()) >> 1
-        own = hits >> lane()
+        own = np.int64(hits >> lane())
         if after != 0:
             own &= (2 << first_bit(after)) - 1
         count = np.int64(count_bits(own))

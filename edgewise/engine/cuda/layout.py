@@ -11,17 +11,17 @@ from edgewise.graph.layers import making_on_gpu
 from edgewise.graph.moved import MovedGraph, moved_graph
 from edgewise.kernels.cuda import memory as cuda_memory
 from edgewise.kernels.cuda.memory import copy_of, cupy, room
+from edgewise.layout.hub_cuda import hub_degree
 from edgewise.layout.layers import Order
 from edgewise.layout.layers_cuda import move_rows_on_gpu
 from edgewise.layout.slots import ARC_BYTES, arrange, finding_ends, own_ends
 from edgewise.layout.slots_cuda import LayoutArrays, layout_arrays
-from edgewise.layout.units import Units, array_module, make_units
+from edgewise.layout.units import Units, make_units
 from edgewise.memory import check_free, free_memory
 from edgewise.schedule import Layout
 
-#: The fewest arcs of a sample, and the most bytes that each of them takes.
-_SAMPLE, _SAMPLED_BYTES = 1 << 20, 64
-_GOLDEN = 0.6180339887498949
+#: The fewest and the most arcs of a sample.
+_FEWEST, _MOST = 1 << 20, 1 << 26
 #: The bytes of `LaidOut.rows` for each vertex, of which one more counts for the last word of `begin` and for `numbers`.
 _VERTEX_BYTES = 20
 
@@ -126,26 +126,13 @@ def has_short_rows(graph: Graph, bound: int) -> bool:
         return int(graph.in_degree.max()) <= bound
     if graph.has_in_edges or not graph.directed:
         return int(graph.gpu.in_degree.max()) <= bound
-    with room("a sample of arcs", _SAMPLED_BYTES * _sampled(m) + m):
-        return hub_degree(graph.gpu.targets) <= bound
-
-
-def hub_degree(targets: Any) -> int:
-    """The in-degree of the vertex that is most frequent in a sample of arcs, or in all arcs if they are few.
-
-    To count the arcs of all vertices takes as long as some supersteps.
-    """
-    xp, m, count = array_module(targets), len(targets), _sampled(len(targets))
-    some = targets
-    if count < m:  # multiples of the golden ratio: evenly spread, and no length of rows is in step with them
-        some = targets[(xp.arange(count) * _GOLDEN % 1 * m).astype(np.int64)]
-    vertices, counts = xp.unique(some, return_counts=True)
-    return int((targets == vertices[counts.argmax()]).sum())
+    with room("a sample of arcs", 4 * n + m):
+        return hub_degree(graph.gpu.targets, n, _sampled(m)) <= bound
 
 
 def _sampled(num_arcs: int) -> int:
     """How many arcs a sample has."""
-    return min(num_arcs, max(_SAMPLE, num_arcs >> 6))
+    return min(num_arcs, max(_FEWEST, min(num_arcs >> 6, _MOST)))
 
 
 def has_room(graph: Graph, layout: Layout, limit: int | None) -> bool:

@@ -64,7 +64,9 @@ def compile_kernel(
     question = None if key is None else f"{_compiler()} {capability} {signature} {key}"
     with counted_as_compiling():
         return kept(
-            question, function.__module__, lambda: _compiled(function, signature, capability, threads)
+            question,
+            function.__module__,
+            lambda: to_machine_code(to_ptx(function, signature, capability, threads), capability),
         )
 
 
@@ -75,20 +77,25 @@ def _compiler() -> str:
     return f"{version('numba-cuda')} {digest.hexdigest()}"
 
 
-def _compiled(
+def to_ptx(
     function: Callable[..., Any],
     signature: tuple[Any, ...],
     capability: tuple[int, int],
     threads: int = THREADS,
-) -> bytes:
-    from cuda.core import Linker, LinkerOptions, ObjectCode
-
+) -> str:
+    """The PTX of a kernel for an architecture, where the kernel is named "kernel"."""
     with _compiling_for(capability):
         ptx, _ = cuda.compile(
             function, signature, device=False, abi="numba", cc=capability, launch_bounds=threads
         )
     # The name of a kernel holds the types of all its arguments; a short name replaces it.
     (name,) = re.findall(r"\.visible \.entry (\S+?)\(", ptx)
-    ptx = re.sub(rf"\b{re.escape(name)}\b", "kernel", ptx)
+    return re.sub(rf"\b{re.escape(name)}\b", "kernel", ptx)
+
+
+def to_machine_code(ptx: str, capability: tuple[int, int]) -> bytes:
+    """The machine code of PTX for an architecture."""
+    from cuda.core import Linker, LinkerOptions, ObjectCode
+
     options = LinkerOptions(arch=f"sm_{capability[0]}{capability[1]}")
     return bytes(Linker(ObjectCode.from_ptx(ptx.encode()), options=options).link("cubin").code)
