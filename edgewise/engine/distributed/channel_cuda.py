@@ -17,7 +17,6 @@ import numpy as np
 
 from edgewise.engine.distributed.exchange_cuda import Part
 from edgewise.engine.distributed.group import Group, timeout_seconds
-from edgewise.errors import DistributedError
 from edgewise.kernels.cuda.memory import (
     copy_of,
     cupy,
@@ -172,12 +171,7 @@ class NcclChannel(Channel):
                 self._await(work)
                 work.wait()
         except RuntimeError as error:
-            group.has_failed = True
-            raise DistributedError(
-                f"rank {group.rank} of {group.size}: another rank has ended, or did not answer in time "
-                f"($EDGEWISE_TIMEOUT seconds, {self._seconds:g} now); look for the first error of another rank: "
-                f"{str(error).splitlines()[0]}"
-            ) from error
+            raise group.lost(error) from error
 
     def _await(self, work: Any) -> None:
         """Wait for an exchange as long as ranks wait for each other. Raises RuntimeError after that."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.errors import DistributedError
+from edgewise.engine.distributed.exchange import columns_of, meaningless
 from edgewise.kernels.cuda.memory import copy_of, cupy, host_copy
 
 #: The words of parts that have no vertex, and that have all that there may be.
@@ -35,15 +35,6 @@ def as_bytes(arrays: Sequence[Any]) -> Any:
     """Arrays on the GPU as bytes, one after the other."""
     whole = [cupy().ascontiguousarray(each).view(np.uint8) for each in arrays if len(each)]
     return cupy().concatenate(whole) if whole else cupy().empty(0, np.uint8)
-
-
-def columns_of(data: Any, count: int, dtypes: Sequence[np.dtype]) -> list[Any]:
-    """Arrays of `count` values each that follow each other in bytes. They are copied, for a GPU reads no value that
-    lies across its words."""
-    ends = np.cumsum([0, *(dtype.itemsize * count for dtype in dtypes)]).tolist()
-    return [
-        data[begin:end].copy().view(dtype) for (begin, end), dtype in zip(pairwise(ends), dtypes, strict=True)
-    ]
 
 
 def nothing() -> Part:
@@ -121,9 +112,7 @@ def placed(part: Part, among: slice, dtypes: Sequence[np.dtype]) -> tuple[Any, l
     if head not in (_NONE, _ALL):
         size = _NUMBER.itemsize * count if head > 0 else -(-possible // 8)
     if count > possible or len(part.data) != size + count * sum(dtype.itemsize for dtype in dtypes):
-        raise DistributedError(
-            "ranks do not make the same calls in the same order: what one told means nothing here"
-        )
+        raise meaningless()
     values = columns_of(part.data[size:], count, dtypes)
     if head == _ALL:
         return slice(None), values

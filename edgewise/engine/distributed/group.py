@@ -180,12 +180,16 @@ class Group:
                 torch.from_numpy(into), torch.from_numpy(sent), got, given, group=self._among
             )
         except RuntimeError as error:
-            self.has_failed = True
-            raise DistributedError(
-                f"{self.name}: another rank has ended, or did not answer in time "
-                f"($EDGEWISE_TIMEOUT seconds, {timeout_seconds():g} now); look for the first error of another rank: "
-                f"{str(error).splitlines()[0]}"
-            ) from error
+            raise self.lost(error) from error
+
+    def lost(self, error: RuntimeError) -> DistributedError:
+        """The error of this rank if an exchange has failed, after which it is no longer at the place of the others."""
+        self.has_failed = True
+        return DistributedError(
+            f"{self.name}: another rank has ended, or did not answer in time "
+            f"($EDGEWISE_TIMEOUT seconds, {timeout_seconds():g} now); look for the first error of another rank: "
+            f"{str(error).splitlines()[0]}"
+        )
 
 
 def _refusal_of(text: str) -> Exception:

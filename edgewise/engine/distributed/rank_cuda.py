@@ -9,11 +9,11 @@ from edgewise.balance.contract import Plan
 from edgewise.engine.cuda.arguments import Arcs, stored_identity
 from edgewise.engine.cuda.control import CONTROL, COUNT, EDGES, ENDED
 from edgewise.engine.distributed.channel_cuda import Channel
+from edgewise.engine.distributed.exchange import columns_of
 from edgewise.engine.distributed.exchange_cuda import (
     Part,
     SharedOnGpu,
     as_bytes,
-    columns_of,
     parts_by_ranks,
     parts_of,
     placed,
