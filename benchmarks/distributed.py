@@ -6,15 +6,27 @@ engine runs the same on one thread in the process of the one rank, in turns with
 from when all ranks are ready. The bound is a value for each vertex of another rank that a rank has a message for, or
 whose value it reads, superstep by superstep: what is sent more says which vertices these are, how many are active, and
 what aggregates are.
+
+With `--device cuda`, each rank has a GPU, or shares it with others if there are fewer; the plain engine has one GPU.
+One rank runs by the code for several, too. In place of the bound there is the share of a run, the slowest rank's, that
+is spent on exchanges: copies, and waiting for other ranks, included. It is measured in a run of its own, in which a
+rank waits for its GPU before each exchange.
+
+With `--ranks 4 9` there are so many. Where ranks may form a grid, programs that push run without one and in one, and
+"counted_bytes" is what is said, of the same graph in memory, before a run: the bytes of a superstep in which all
+vertices send. "told" counts vertices, as
+`benchmarks.partitions` does: once for each rank that another one tells of it, in each superstep.
 """
 
 import argparse
 import csv
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,16 +37,40 @@ import edgewise as ew
 from benchmarks.graphs import WEIGHTS
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import rows_file
+from edgewise.distributed import PreparedRank, ranks_for
 from edgewise.engine.distributed import exchange
 from edgewise.engine.distributed.group import Group, connect
+from edgewise.engine.distributed.lines import side_of
 
 FIELDS = (
     "graph", "vertices", "arcs", "program", "ranks", "ms", "plain_ms", "supersteps", "exchanges", "sent_bytes",
-    "bound_bytes", "right",
+    "bound_bytes", "right", "grid", "told", "counted_bytes",
 )  # fmt: skip
-RANKS = (1, 2)
+#: With `--device cuda`.
+FIELDS_GPU = (*FIELDS[:-5], "exchange_share", "channel", "right")
+#: How near sums of floats on a GPU come to those in another order. PageRank has the differences of ranks, too.
+CLOSE = {"rtol": 1e-9, "atol": 1e-15}
 #: PageRank's ranks move for so many supersteps.
 ITERATIONS = 20
+
+
+class IntegerPageRank(ew.Program):
+    """PageRank in multiples of 2**-30, whose sums are exact in any order: messages are pushed. All vertices send, in
+    each superstep, and take 85% of what they get."""
+
+    rank = ew.vertex("int64", init=2**30)
+    combine = ew.SUM
+    message = "int64"
+    max_supersteps = ITERATIONS
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.rank[edge.source] // state.out_degree[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.rank[v] = (3 * 2**30 + 17 * message) // 20
+        return ew.ACTIVE
 
 
 def programs(graph: ew.Graph) -> dict[str, tuple[ew.Program, int | None]]:
@@ -49,19 +85,21 @@ def programs(graph: ew.Graph) -> dict[str, tuple[ew.Program, int | None]]:
         "BFS": (made("BFS", source=source), None),
         "SSSP": (made("SSSP", source=source), None),
         "PageRank": (made("PageRank", tol=0.0), ITERATIONS),
+        "IntegerPageRank": (IntegerPageRank(), None),
         "Components": (made("Components"), None),
     }
 
 
 class Bound:
-    """Counts the bytes of values that a rank sends, while it is in force."""
+    """Counts the bytes of values that a rank sends, and the vertices that it tells of, while it is in force."""
 
     def __init__(self) -> None:
-        self.bytes, self._part = 0, exchange._part
+        self.bytes, self.told, self._part = 0, 0, exchange._part
 
     def __enter__(self) -> "Bound":
         def part(head: int, which: np.ndarray, arrays: Any) -> np.ndarray:
             self.bytes += sum(each.nbytes for each in arrays)
+            self.told += abs(head) if head else len(arrays[0])
             return self._part(head, which, arrays)
 
         exchange._part = part
@@ -69,6 +107,26 @@ class Bound:
 
     def __exit__(self, *_: object) -> None:
         exchange._part = self._part
+
+
+def counted(program: ew.Program, graph: ew.Graph) -> dict[bool, str]:
+    """What is counted before a run: the bytes of a superstep in which all vertices send, without a grid and in one;
+    nothing if the program's ranks form none.
+
+    Args:
+        program: what runs.
+        graph: in memory, since nothing is counted for a file, of which ranks read only their own rows.
+    """
+    told = ew.run(program, graph, max_supersteps=1, device="cpu", distributed=True).explain()
+    found = re.search(r"ranges send ([\d,]+) bytes in a superstep, a grid of \d+ by \d+ ranks ([\d,]+)", told)
+    counts = [] if found is None else [each.replace(",", "") for each in found.groups()]
+    return dict(zip((False, True), counts, strict=False))
+
+
+def in_memory(path: str) -> ew.Graph:
+    """The graph of a file, no longer tied to it."""
+    graph = ew.read(path)
+    return ew.Graph.from_csr(graph.offsets, graph.targets, graph.weights)
 
 
 def seconds_of(call: Any, group: Group) -> tuple[float, Any]:
@@ -80,38 +138,142 @@ def seconds_of(call: Any, group: Group) -> tuple[float, Any]:
     return max(group.everywhere(np.empty(0, np.uint8), spent)[1]) / 1e9, found
 
 
-def run_as_rank(path: str, repeat: int, output: str) -> None:
-    """Run all programs on this rank; the first one writes rows without the columns that all have."""
-    group, graph, found = connect(), ew.read(path), list[dict[str, Any]]()
-    for name, (program, limit) in programs(graph).items():
-        one_thread = ew.Schedule(num_threads=1)
-        alone = ew.Schedule(ew.Pull(), num_threads=1) if name == "PageRank" else one_thread
-        asked = {"max_supersteps": limit, "device": "cpu"}
-        distributed = partial(ew.run, program, graph, distributed=True, schedule=one_thread, **asked)
-        plain = partial(ew.run, program, graph, schedule=alone, **asked)
+class Exchanging:
+    """Adds up the seconds that a channel takes, while it is in force, from when the GPU has done what it had to."""
 
-        whole = distributed().gather()
-        expected = plain()
-        right = all(np.array_equal(values, whole.fields[key]) for key, values in expected.fields.items())
+    def __init__(self, channel: Any) -> None:
+        self.seconds, self._channel = 0.0, type(channel)
+        self._exchange = self._channel.exchange
+
+    def __enter__(self) -> "Exchanging":
+        from edgewise.kernels.cuda.memory import finish
+
+        def exchange(*arguments: Any) -> Any:
+            finish()
+            started = time.perf_counter()
+            found = self._exchange(*arguments)
+            finish()
+            self.seconds += time.perf_counter() - started
+            return found
+
+        self._channel.exchange = exchange
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._channel.exchange = self._exchange
+
+
+class ByRanks(PreparedRank):
+    """A program on ranks with GPUs, by the code for several even if there is one."""
+
+    def carried_out(self, program: ew.Program, limit: int | None) -> Any:
+        """A run with a program's values."""
+        how: dict[str, Any] = {"progress": None, "memory_limit": None, "check": False, "seed": None}
+        return self.run(dict(program.values), max_supersteps=limit, **how)
+
+
+def run_as_gpu_rank(path: str, repeat: int, output: str) -> None:
+    """Run all programs on this rank's GPU; the first rank writes rows without the columns that all have."""
+    graph, found = ew.read(path), list[dict[str, Any]]()
+    group, _ = ranks_for("this", graph, "cuda", None)
+    from edgewise.engine.distributed.channel_cuda import channel_of
+
+    channel = channel_of(group)
+    for name, (program, limit) in programs(graph).items():
+        prepared = ByRanks(type(program), graph, "cuda", ew.Schedule())
+        distributed = partial(prepared.carried_out, program, limit)
+        plain = partial(ew.run, program, graph, device="cuda", max_supersteps=limit)
+        result = distributed()
+        whole, right = result.gather(), True
+        if group.rank == 0:
+            expected = plain().fields
+            right = all(np.allclose(expected[key], whole.fields[key], **CLOSE) for key in expected)
         before = group.sent_bytes, group.exchanges
-        with Bound() as bound:
-            distributed()
+        with Exchanging(channel) as exchanging:
+            total, _ = seconds_of(distributed, group)
+        shares = group.everywhere(np.empty(0, np.uint8), int(1e9 * exchanging.seconds / total))[1]
         sent, exchanges = group.sent_bytes - before[0], group.exchanges - before[1]
-        sums = group.total(sent), group.total(bound.bytes)
-        row = {"program": name, "supersteps": whole.supersteps, "exchanges": exchanges}
+        row = {
+            "program": name,
+            "supersteps": whole.supersteps,
+            "exchanges": exchanges,
+            "channel": channel.name,
+        }
         times: dict[str, list[float]] = {"ms": [], "plain_ms": []}
         for _ in range(repeat):
             times["ms"].append(1e3 * seconds_of(distributed, group)[0])
             if group.size == 1:
-                times["plain_ms"].append(1e3 * seconds_of(plain, group)[0])
+                times["plain_ms"].append(1e3 * seconds_of(lambda: plain().fields, group)[0])  # noqa: B023
         row |= {key: statistics.median(each) if each else "" for key, each in times.items()}
-        row |= {"ranks": group.size, "sent_bytes": sums[0], "bound_bytes": sums[1], "right": right}
-        found.append(row | {"vertices": graph.num_vertices, "arcs": graph.num_arcs, "repeat": repeat})
+        row |= {"ranks": group.size, "sent_bytes": group.total(sent), "right": right}
+        row |= {"exchange_share": max(shares) / 1e9, "repeat": repeat}
+        found.append(row | {"vertices": graph.num_vertices, "arcs": graph.num_arcs})
+        del prepared, distributed, result, whole
     if group.rank == 0:
-        with open(output, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(found[0]))
-            writer.writeheader()
-            writer.writerows(found)
+        write_rows(output, found)
+
+
+def write_rows(path: str, rows: list[dict[str, Any]]) -> None:
+    """Write rows as CSV."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def run_as_rank(path: str, repeat: int, output: str) -> None:
+    """Run all programs on this rank; the first one writes rows without the columns that all have."""
+    group, graph, found = connect(), ew.read(path), list[dict[str, Any]]()
+    all_programs, before = programs(graph), dict[str, dict[bool, str]]()
+    if side_of(group.size):
+        whole = in_memory(path)
+        before = {name: counted(program, whole) for name, (program, _) in all_programs.items()}
+        del whole
+    for name, (program, limit) in all_programs.items():
+        counts = before.get(name, {})
+        for grid in counts or (False,):
+            row = row_of(program, graph, limit, grid, repeat)
+            found.append({"program": name, "counted_bytes": counts.get(grid, ""), "repeat": repeat} | row)
+    if group.rank == 0:
+        write_rows(output, found)
+
+
+def row_of(
+    program: ew.Program, graph: ew.Graph, limit: int | None, grid: bool, repeat: int
+) -> dict[str, Any]:
+    """Run one program on this rank and the others."""
+    group, one_thread = connect(), ew.Schedule(num_threads=1)
+    alone = ew.Schedule(ew.Pull(), num_threads=1) if type(program).__name__ == "PageRank" else one_thread
+    asked = {"max_supersteps": limit, "device": "cpu"}
+    distributed = partial(
+        ew.run, program, graph, distributed=ew.Ranks(grid=grid), schedule=one_thread, **asked
+    )
+    plain = partial(ew.run, program, graph, schedule=alone, **asked)
+
+    whole = distributed().gather()
+    expected = plain()
+    right = all(np.array_equal(values, whole.fields[key]) for key, values in expected.fields.items())
+    before = group.sent_bytes, group.exchanges
+    with Bound() as bound:
+        distributed()
+    sent, exchanges = group.sent_bytes - before[0], group.exchanges - before[1]
+    sums = [group.total(each) for each in (sent, bound.bytes, bound.told)]
+    times: dict[str, list[float]] = {"ms": [], "plain_ms": []}
+    for _ in range(repeat):
+        times["ms"].append(1e3 * seconds_of(distributed, group)[0])
+        if group.size == 1:
+            times["plain_ms"].append(1e3 * seconds_of(plain, group)[0])
+    return {
+        **{key: statistics.median(each) if each else "" for key, each in times.items()},
+        "vertices": graph.num_vertices,
+        "arcs": graph.num_arcs,
+        "ranks": group.size,
+        "grid": grid,
+        "supersteps": whole.supersteps,
+        "exchanges": exchanges,
+        "right": right,
+        **dict(zip(("sent_bytes", "bound_bytes", "told"), sums, strict=True)),
+    }
 
 
 def main() -> None:
@@ -119,37 +281,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.distributed", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--scale", type=int, default=22, help="of the R-MAT graph (default: %(default)s)")
+    parser.add_argument("--scale", default="22", help="of R-MAT graphs, by commas (default: %(default)s)")
     parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
     parser.add_argument("--output", required=True, help="a CSV file")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of ranks (default: cpu)")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="how many (default: 1, then 2)")
     parser.add_argument("--as-rank", metavar="GRAPH", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.as_rank:
-        run_as_rank(options.as_rank, options.repeat, options.output)
+        run = run_as_gpu_rank if options.device == "cuda" else run_as_rank
+        run(options.as_rank, options.repeat, options.output)
         return
+    on_gpu = options.device == "cuda"
+    fields = FIELDS_GPU if on_gpu else FIELDS
+    with rows_file(options.output, fields, options.repeat, on_gpu=on_gpu) as write:
+        for scale in options.scale.split(","):
+            for row in rows_of(int(scale), options.ranks, options.repeat, options.device):
+                write({"graph": f"rmat{scale}"} | row)
+                print(row, flush=True)
+
+
+def rows_of(scale: int, numbers: list[int], repeat: int, device: str) -> Iterator[dict[str, str]]:
+    """Start these numbers of ranks, one after the other, on a graph in a file; the rows that they write."""
     with tempfile.TemporaryDirectory() as folder:
         path, part = Path(folder, "rmat.edgewise"), Path(folder, "part.csv")
-        graph = ew.generate.rmat(options.scale, 16, seed=1, weights=WEIGHTS)
+        graph = ew.generate.rmat(scale, 16, seed=1, weights=WEIGHTS)
         graph.make_in_edges()
         graph.save(path)
         del graph
-        with rows_file(options.output, FIELDS, options.repeat, on_gpu=False) as write:
-            for ranks in RANKS:
-                command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-                command += [
-                    "--nproc-per-node",
-                    str(ranks),
-                    "-m",
-                    "benchmarks.distributed",
-                    "--output",
-                    str(part),
-                ]
-                command += ["--repeat", str(options.repeat), "--as-rank", str(path)]
-                subprocess.run(command, check=True)
-                with open(part, newline="", encoding="utf-8") as file:
-                    for row in csv.DictReader(file):
-                        write({"graph": f"rmat{options.scale}"} | row)
-                        print(row, flush=True)
+        for ranks in numbers:
+            command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+            command += ["--nproc-per-node", str(ranks), "-m", "benchmarks.distributed", "--output", str(part)]
+            command += ["--repeat", str(repeat), "--as-rank", str(path), "--device", device]
+            subprocess.run(command, check=True)
+            with open(part, newline="", encoding="utf-8") as file:
+                yield from csv.DictReader(file)
 
 
 if __name__ == "__main__":

@@ -19,19 +19,22 @@ from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.program import DistributedProgram
 from edgewise.engine.distributed.writing import write_by_ranks
 from edgewise.engine.lowering.compiled import compiled_for
-from edgewise.errors import DistributedError, ParameterError, ProgramError, ScheduleError
-from edgewise.execution import Chosen, Execution, as_schedule, choose
+from edgewise.errors import DeviceError, DistributedError, ParameterError, ProgramError, ScheduleError
+from edgewise.execution import Chosen, Execution, as_schedule
 from edgewise.graph import Graph, check_graph
 from edgewise.graph.likeness import digest_in_file, digest_in_memory
 from edgewise.kernels.cache import program_function
 from edgewise.kernels.cpu.team import available_threads
+from edgewise.kernels.door import cuda_door, cuda_problem
 from edgewise.program.declare import Program
 from edgewise.program_result import ProgramPart, ProgramResult
 from edgewise.result import check_count
-from edgewise.run import Prepared, instance_of, prepared_for
-from edgewise.schedule import Schedule
+from edgewise.run import Prepared, forget_programs, instance_of, prepared_for
+from edgewise.schedule import Ranks, Schedule
 from edgewise.text import shown
 
+#: What users call devices, each told to other ranks by its place.
+_DEVICES = ("cpu", "auto", "cuda")
 #: The supersteps between two checkpoints, if nothing is said.
 EVERY = 10
 #: Rows and arcs of a graph in memory by which it is compared with those of other ranks.
@@ -170,15 +173,27 @@ class DistributedResult:
         return ProgramPart(self._prepared, self._values, self._run, some, indices)
 
 
+def _choice(device: str, schedule: Schedule) -> Chosen:
+    """Where a rank runs: on its GPU, unless the device is "cpu"; what "auto" means is decided before."""
+    if device == "cpu":
+        return Chosen(schedule, False, False)
+    notes = ("on a GPU, for each rank has one",) if device == "auto" else ()
+    return Chosen(schedule, True, False, notes, is_free=device == "auto")
+
+
 class PreparedAlone(Prepared):
     """A program validated, compiled and laid out for the only rank, which runs it as if there were no ranks.
 
     Args:
-        program, graph, device, schedule, in_edges: as for `edgewise.run.Prepared`.
+        program, graph, schedule, in_edges: as for `edgewise.run.Prepared`.
+        device: "cpu", "cuda", or "auto" for a GPU unless it has no room on one of the ranks.
 
     Attributes:
         checkpoints: where the state of the next run is kept, or None.
     """
+
+    #: How runs are divided among the ranks.
+    asked = Ranks()
 
     def __init__(
         self,
@@ -203,30 +218,60 @@ class PreparedAlone(Prepared):
             _refuse_check(self.spec.name, check)
             return super().run(values, check=check, **how)
 
+    def _choose(self, limit: int | None) -> Chosen:
+        return _choice(self._device, self._schedule)
+
     def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> Any:
         ranges = Ranges(0, [0, self.graph.num_vertices])
-        whole = PartOutcome(**vars(outcome), group=connect(), ranges=ranges, arcs=None, pulls=False)
+        on_host = {
+            kind: {name: _on_host(values) for name, values in getattr(outcome, kind).items()}
+            for kind in ("vertex_fields", "edge_fields")
+        }
+        told = {**vars(outcome), **on_host}
+        whole = PartOutcome(**told, group=connect(), ranges=ranges, arcs=None, pulls=False)
         return DistributedResult(self, values, run, whole)
 
 
 class PreparedRank(PreparedAlone):
     """A program validated, compiled and laid out for one rank of several."""
 
-    def _choose(self, limit: int | None) -> Chosen:
-        return choose(self.spec.name, self.graph, "cpu", self._schedule, work=0, rounds=1, programmed=True)
-
     def _made(self, on_gpu: bool, delivery: Delivery, message: np.dtype) -> AbstractEngine:
         self._check_current()
-        compiled = compiled_for(self.spec, program_function)
-        return DistributedProgram(compiled, self._binding, message, connect())
+        if not on_gpu:
+            compiled = compiled_for(self.spec, program_function)
+            return DistributedProgram(compiled, self._binding, message, connect(), self.asked)
+        from edgewise.engine.distributed.program_cuda import DistributedGpuProgram
+        from edgewise.kernels.cuda import device as cuda_device
+        from edgewise.kernels.cuda import memory as cuda_memory
 
-    def _carry_out(self, engine: AbstractEngine, *how: Any, **more: Any) -> Outcome:
-        if isinstance(engine, DistributedProgram):
-            engine.checkpoints = self.checkpoints
+        if forget_programs not in cuda_memory.spare:
+            cuda_memory.spare.append(forget_programs)
+        compiled = compiled_for(self.spec, cuda_device.device_function)
+        return DistributedGpuProgram(compiled, self._binding, message, connect())
+
+    def _carry_out(self, engine: Any, *how: Any, **more: Any) -> Outcome:
+        engine.checkpoints = self.checkpoints
         return super()._carry_out(engine, *how, **more)
 
     def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> Any:
         return DistributedResult(self, values, run, outcome) if isinstance(outcome, PartOutcome) else None
+
+
+class PreparedInGrid(PreparedRank):
+    """As `PreparedRank`, in a grid of ranks."""
+
+    asked = Ranks(grid=True)
+
+
+class PreparedWithoutGrid(PreparedRank):
+    """As `PreparedRank`, of ranks that have the arcs of their vertices."""
+
+    asked = Ranks(grid=False)
+
+
+def _on_host(values: Any) -> np.ndarray:
+    """An array of a result as one of the host's."""
+    return values if isinstance(values, np.ndarray) else cuda_door().host_copy(values)
 
 
 def _threads_of_rank() -> int:
@@ -240,6 +285,7 @@ def run(
     program: Program | type[Program],
     graph: Graph,
     *,
+    ranks: Ranks,
     device: str,
     schedule: Schedule | None,
     checkpoint: Any = None,
@@ -257,11 +303,17 @@ def run(
             )
         _refuse_check(name, how["check"])
         check_graph(name, graph)
-        group = ranks_for(name, graph, device)
+        if ranks.grid is True and device == "cuda":
+            raise DistributedError(
+                f"{name}: grid is True, and device is 'cuda'; ranks in a grid are on CPUs: expected 'cpu', or "
+                "grid='auto'"
+            )
+        group, on_gpu = ranks_for(name, graph, device, schedule, takes_gpus=ranks.grid is not True)
+        kinds = {each.asked: each for each in (PreparedRank, PreparedInGrid, PreparedWithoutGrid)}
         is_alone = group.size == 1 and checkpoint is None
-        make = PreparedAlone if is_alone else PreparedRank
+        make = PreparedAlone if is_alone else kinds[ranks]
         prepared: Any = prepared_for(
-            type(instance), graph, "cpu", schedule_of_rank(name, schedule), make=make
+            type(instance), graph, device if on_gpu else "cpu", schedule_of_rank(name, schedule), make=make
         )
         if checkpoint is not None:
             every = EVERY if every is None else every
@@ -282,8 +334,11 @@ def prepare(program: Any, graph: Graph, *, device: str, schedule: Schedule | Non
             )
         name = program.__name__
         check_graph(name, graph)
-        make = PreparedAlone if ranks_for(name, graph, device).size == 1 else PreparedRank
-        return make(program, graph, "cpu", schedule_of_rank(name, schedule), in_edges=True)
+        group, on_gpu = ranks_for(name, graph, device, schedule)
+        make = PreparedAlone if group.size == 1 else PreparedRank
+        return make(
+            program, graph, device if on_gpu else "cpu", schedule_of_rank(name, schedule), in_edges=True
+        )
 
 
 def _refuse_check(name: str, check: Any) -> None:
@@ -294,19 +349,47 @@ def _refuse_check(name: str, check: Any) -> None:
         )
 
 
-def ranks_for(name: str, graph: Graph, device: Any) -> Group:
-    """The ranks that carry out a run on a graph together.
+def ranks_for(
+    name: str, graph: Graph, device: Any, schedule: Any, takes_gpus: bool = True
+) -> tuple[Group, bool]:
+    """The ranks that carry out a run on a graph together, and whether each does so on a GPU.
+
+    They do if "cuda" is asked for, or if "auto" is, no number of threads is, and each rank has a GPU that can be used.
+    Those of one machine take its GPUs in turns.
+
+    Args:
+        name, graph, device, schedule: what runs, on what, where and how.
+        takes_gpus: whether this can run on GPUs at all.
 
     Raises:
-        DistributedError: another device than the CPU, or graphs that differ between ranks; and as `connect`.
+        DistributedError: another device; devices, or graphs, that differ between ranks; and as `connect`.
+        DeviceError: "cuda", and a rank has no GPU that can be used.
     """
-    if not isinstance(device, str) or device not in ("auto", "cpu"):
+    if not isinstance(device, str) or device not in _DEVICES:
+        raise DistributedError(f"{name}: device is {shown(device)}; expected 'auto', 'cpu' or 'cuda'")
+    if device == "cuda" and not takes_gpus:
         raise DistributedError(
-            f"{name}: device is {shown(device)}; distributed runs are on CPUs so far: expected 'cpu'"
+            f"{name}: device is 'cuda'; on several ranks, {name} is on CPUs so far, and programs, bfs and sssp are on "
+            "GPUs, too: expected 'cpu'"
         )
-    group = connect()
-    _check_same_graph(name, graph, group)
-    return group
+    threads, group = as_schedule(name, schedule).num_threads, connect()
+    asks = device == "cuda" or (device == "auto" and threads is None and takes_gpus)
+    problem = cuda_problem() if asks else "not asked for"
+    told = _check_same_graph(name, graph, group, 2 * _DEVICES.index(device) + (problem is None))
+    for rank, word in enumerate(told):
+        if _DEVICES[word // 2] != device:
+            raise DistributedError(
+                f"{name}: device is {device!r} on rank {group.rank}, and {_DEVICES[word // 2]!r} on rank {rank}; "
+                "expected the same call on all ranks"
+            )
+    without = [rank for rank, word in enumerate(told) if word % 2 == 0]
+    if device == "cuda" and without:
+        why = f"device='cuda': {problem}" if problem else "look at its own error"
+        raise DeviceError(f"{name}: rank {without[0]} has no GPU that can be used; {why}")
+    if not without and group.size > 1:
+        text = os.environ.get("LOCAL_RANK", "0")
+        cuda_door().use_device(int(text) if text.isdigit() else 0)
+    return group, not without
 
 
 def schedule_of_rank(name: str, schedule: Any) -> Schedule:
@@ -319,12 +402,14 @@ def schedule_of_rank(name: str, schedule: Any) -> Schedule:
     return asked if asked.num_threads else replace(asked, num_threads=_threads_of_rank())
 
 
-def _check_same_graph(name: str, graph: Graph, group: Group) -> None:
-    """Refuse graphs that differ between ranks: by the checksums of their files, else as far as a look at them tells."""
+def _check_same_graph(name: str, graph: Graph, group: Group, word: int) -> list[int]:
+    """Refuse graphs that differ between ranks: by the checksums of their files, else as far as a look at them tells.
+    What word each rank told beside that is returned."""
     call, n, m = zlib.crc32(name.encode()), graph.num_vertices, graph.num_arcs
     head = np.array([call, n, m], np.int64).tobytes()
     content = digest_in_file(graph, in_edges=True) or digest_in_memory(graph, _LOOKED_AT)
-    for rank, told in enumerate(group.everywhere(np.frombuffer(head + content, np.uint8))[0]):
+    parts, words = group.everywhere(np.frombuffer(head + content, np.uint8), word)
+    for rank, told in enumerate(parts):
         if len(told) != len(head + content) or told[:8].view(np.int64)[0] != call:
             raise DistributedError(
                 f"{name}: rank {rank} calls something else than rank {group.rank}; expected the same call on all ranks"
@@ -340,3 +425,4 @@ def _check_same_graph(name: str, graph: Graph, group: Group) -> None:
                 f"{name}: rank {group.rank} has a graph of {n:,} vertices and {m:,} arcs, and rank {rank} another one, "
                 f"{what}; expected the same on all ranks, read from the same file"
             )
+    return words

@@ -37,7 +37,7 @@ from edgewise.program_result import ProgramResult
 from edgewise.run import Prepared, instance_of, prepared_for
 from edgewise.run import prepare as prepare_on
 from edgewise.run import run as run_on
-from edgewise.schedule import Buffered, Layered, Layout, Schedule, check_schedule
+from edgewise.schedule import Buffered, Layered, Layout, Ranks, Schedule, check_schedule
 from edgewise.schedule.layouts import of_renumbered
 from edgewise.text import shown
 
@@ -351,7 +351,7 @@ def run(
     memory_limit: float | str | None = None,
     check: bool = False,
     seed: int | None = None,
-    distributed: bool = False,
+    distributed: bool | Ranks = False,
     checkpoint: str | os.PathLike[str] | None = None,
     every: int | None = None,
 ) -> Any:
@@ -364,7 +364,9 @@ def run(
         schedule: how to run it; None for the best choice at each superstep.
         max_supersteps, progress, memory_limit, check, seed: as for a call of what `prepare` returns.
         distributed: whether to run on all ranks that torchrun has started, together, each of which makes this call; see
-            docs/distributed.md. Such runs are on CPUs, and of the schedule they take the number of threads alone.
+            docs/distributed.md. With device="auto" they are on GPUs if all ranks have one that can be used, and of the
+            schedule they take the number of threads alone, which is for CPUs.
+            `edgewise.Ranks` in place of True says how the run is divided among them.
         checkpoint: of a distributed run, the folder in which its state is kept while it runs. If that has the state of
             an interrupted run, this one goes on from there.
         every: after how many supersteps the state is kept; 10 if it is left out.
@@ -383,12 +385,17 @@ def run(
     """
     how: dict[str, Any] = {"max_supersteps": max_supersteps, "progress": progress, "seed": seed}
     how |= {"memory_limit": memory_limit, "check": check}
-    check_flags(ProgramError, "run: ", distributed=distributed)
+    if not isinstance(distributed, bool | np.bool_ | Ranks):
+        raise ProgramError(
+            f"run: distributed is {shown(distributed)}; expected True, False or ew.Ranks(), which says how a run is "
+            "divided among ranks"
+        )
     if distributed:
         from edgewise.distributed import run as run_distributed
 
         how |= {"checkpoint": checkpoint, "every": every}
-        return run_distributed(program, graph, device=device, schedule=schedule, **how)
+        ranks = distributed if isinstance(distributed, Ranks) else Ranks()
+        return run_distributed(program, graph, ranks=ranks, device=device, schedule=schedule, **how)
     for option, value in (("checkpoint", checkpoint), ("every", every)):
         if value is not None:
             raise ProgramError(

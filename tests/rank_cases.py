@@ -231,6 +231,38 @@ class Chosen(ew.Program):
         return ew.HALT
 
 
+class Arcs(ew.Program):
+    """Pushes, by the numbers of arcs, by fields of the arc at hand and of others, and of both ends."""
+
+    cost = ew.vertex("int64", init=10**9)
+    toll = ew.vertex("int32")
+    length = ew.edge("int32")
+    extra = ew.edge("int32", init=3)
+    combine = ew.MIN
+    message = "int64"
+    max_supersteps = 8
+
+    @staticmethod
+    def initialize(v, state):
+        if v % 9 == 1:
+            state.cost[v] = v
+        return v % 9 == 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        other = state.length[(edge.index * 5) % state.num_arcs]
+        ends = state.cost[edge.source] + state.toll[edge.target]
+        return ends + edge.length + edge.extra + edge.index % 4 + other
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if message < state.cost[v]:
+            state.cost[v] = message
+            state.toll[v] += 1 + v % 3
+            return ew.ACTIVE
+        return ew.HALT
+
+
 def values_of(program: type[ew.Program], graph: ew.Graph) -> dict[str, object]:
     """Values for a program of these on a graph, some of them arrays or dicts."""
     n, m = graph.num_vertices, graph.num_arcs
@@ -242,6 +274,8 @@ def values_of(program: type[ew.Program], graph: ew.Graph) -> dict[str, object]:
             "double": odd[rng.integers(0, 5, n)],
             "flag": rng.integers(0, 2, n).astype(np.bool_),
         }
+    if program is Arcs:
+        return {"length": rng.integers(1, 50, m).astype(np.int32)}
     if program is Chosen:
         far = {v: float(v % 7 + 1) for v in range(n)}
         edges = {"length": rng.random(m).astype(np.float32), "open": rng.integers(0, 5, m) > 0}
@@ -256,4 +290,5 @@ PROGRAMS = {
     "every dtype": Dtypes,
     "every aggregator": Totals,
     "vertices and attributes": Chosen,
+    "arcs": Arcs,
 }

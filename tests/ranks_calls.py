@@ -191,19 +191,19 @@ def check_prepared(group: Group) -> None:
     assert "expected a subclass" in str(error_of(lambda: ew.prepare(SSSP(source=1), graph, distributed=True)))
 
 
-def check_endless(group: Group) -> None:
+def check_endless(group: Group, ranks: Any = True) -> None:
     """The first rank warns of a run that changes nothing; as an error it ends the run on all ranks."""
     endless.FIRST_LOOK = 0.05
     with warnings.catch_warnings():
         warnings.simplefilter("error", ProgramWarning)
         try:
-            ew.run(Stubborn(rest=5), RING, distributed=True)
+            ew.run(Stubborn(rest=5), RING, distributed=ranks)
         except ProgramWarning as warning:
             text = str(warning)
             assert "its fields were the same at 3 looks" in text
             assert f" {3 * RING.num_vertices // 4:,} vertices are active" in text
             assert text.startswith("Stubborn: " if group.rank == 0 else "rank 0: Stubborn: ")
-    assert ew.run(Stubborn(rest=5), RING, distributed=True, max_supersteps=7).supersteps == 7
+    assert ew.run(Stubborn(rest=5), RING, distributed=ranks, max_supersteps=7).supersteps == 7
 
 
 def main() -> None:

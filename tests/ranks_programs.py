@@ -1,7 +1,7 @@
 """A script for several ranks: every program on many graphs, compared bit for bit with a run by one process.
 
-``ranks_programs.py few`` takes some of the cases. Compiled code is shared by the cache: first each rank compiles its
-share of the programs.
+``ranks_programs.py few`` takes some of the cases; with ``grid``, ranks are in a grid, which some programs refuse.
+Compiled code is shared by the cache: first each rank compiles its share of the programs.
 """
 
 import sys
@@ -29,10 +29,11 @@ from test_engines_fields import Swaps, stores_its_message, zeros
 import edgewise as ew
 from edgewise.distributed import PreparedRank
 from edgewise.engine.cpu.shared import Sizes
-from edgewise.engine.distributed import rank as engine_rank
+from edgewise.engine.distributed import rank_cpu as engine_rank
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.program import DistributedProgram
 from edgewise.engine.lowering.compiled import compiled_for
+from edgewise.errors import DistributedError
 from edgewise.kernels.cache import program_function
 
 #: Real graphs, and what runs on them.
@@ -53,6 +54,7 @@ FEW = (
     "every aggregator",
     next(iter(test_properties.PROGRAMS)).__name__,
 )
+FEW_IN_GRID = ("bfs", "every aggregator", "arcs")
 FEW_GRAPHS = ("no vertices", "one vertex", "star in", "undirected", "just over a block")
 
 
@@ -124,11 +126,12 @@ def undirected(graph: ew.Graph) -> ew.Graph:
     )
 
 
-def cases(few: bool) -> list[Case]:
-    """All runs; the runs of one program follow each other, the first one on a graph with arcs."""
+def cases(few: tuple[str, ...] | None) -> list[Case]:
+    """All runs, or those of a few programs. The runs of one program follow each other, the first one on a graph with
+    arcs."""
     found, graphs = list[Case](), battery.graphs()
     for i, (name, program, values_for) in enumerate(programs()):
-        if few and name not in FEW:
+        if few and name not in few:
             continue
         for j, (where, graph) in enumerate(sorted(graphs.items(), key=lambda each: each[0] != "undirected")):
             if where not in (FEW_GRAPHS if few else ALWAYS) and (few or (i + j) % 3):
@@ -147,7 +150,7 @@ def cases(few: bool) -> list[Case]:
             found.append(Case(name, where, program, graph, values, how, 1 + (i + j) % 3))
             if where == "undirected":
                 found += at_limits(found[-1])
-    return found + real_cases(few)
+    return found + real_cases({case.program for case in found} if few else None)
 
 
 def at_limits(case: Case) -> list[Case]:
@@ -160,15 +163,15 @@ def at_limits(case: Case) -> list[Case]:
     ]
 
 
-def real_cases(few: bool) -> list[Case]:
-    """Programs on real graphs, with `few` one on each."""
+def real_cases(few: set[type[ew.Program]] | None) -> list[Case]:
+    """Programs on real graphs, or at most one of a few programs on each."""
     found = []
     for name, runs in REAL.items():
         if name not in golden.NAMES:
             print(f"not run: {name} is not there", flush=True)
             continue
         graph = golden.load(name).graph
-        for program in runs[-1:] if few else runs:
+        for program in runs if few is None else [each for each in runs if each in few][-1:]:
             source = graph.vertices[int(graph.out_degree.argmax())]
             values = {"source": source} if hasattr(program, "source") else {}
             found.append(Case(program.__name__, name, program, graph, values, {}, 2))
@@ -187,7 +190,7 @@ class Alone(PreparedRank):
 
     def _made(self, on_gpu: bool, delivery: Any, message: np.dtype) -> DistributedProgram:
         return DistributedProgram(
-            compiled_for(self.spec, program_function), self._binding, message, Group(0, 1)
+            compiled_for(self.spec, program_function), self._binding, message, Group(0, 1), ew.Ranks()
         )
 
 
@@ -238,11 +241,18 @@ def differences(got: Any, expected: Any, in_rounds: bool) -> Iterator[str]:
             yield f"aggregate {name} is {got.aggregates[name]!r}, expected {value!r}"
 
 
-def compared(number: int, case: Case, group: Group) -> list[str]:
-    """The differences of one case, each with the program and the graph; one of the ranks runs it alone, too."""
+def compared(number: int, case: Case, group: Group, in_grid: bool, refused: dict[str, str]) -> list[str]:
+    """The differences of one case, each with the program and the graph; one of the ranks runs it alone, too. Programs
+    that refuse a grid are told, with the reason."""
     schedule = ew.Schedule(num_threads=case.num_threads)
-    program = case.program(**case.values)
-    result: Any = ew.run(program, case.graph, distributed=True, schedule=schedule, **case.how)
+    program, ranks = case.program(**case.values), ew.Ranks(grid=in_grid)
+    try:
+        result: Any = ew.run(program, case.graph, distributed=ranks, schedule=schedule, **case.how)
+    except DistributedError as error:
+        if not in_grid:
+            raise
+        refused[case.name] = str(error)
+        return []
     whole = result.gather()
     found = [
         f"{name} of its own vertices {found}"
@@ -265,18 +275,24 @@ def use_small_pieces() -> None:
     vars(engine_rank).update(
         SIZES=sizes, make_work=lambda *arguments: Guarded(make(*arguments), arguments[3]).work
     )
-    engine_rank.Rank._call.__kwdefaults__["step"] = sizes.places
+    engine_rank.CpuRank._call.__kwdefaults__["step"] = sizes.places
 
 
 def main() -> None:
-    group, found = connect(), cases(few="few" in sys.argv)
+    group, in_grid, refused = connect(), "grid" in sys.argv, dict[str, str]()
+    few = (FEW_IN_GRID if in_grid else FEW) if "few" in sys.argv else None
+    found = cases(few)
     compile_share(found, group)
     use_small_pieces()
-    wrong = [each for number, case in enumerate(found) for each in compared(number, case, group)]
+    wrong = [
+        each for number, case in enumerate(found) for each in compared(number, case, group, in_grid, refused)
+    ]
     print("\n".join(wrong[:20]), flush=True)
     if group.total(len(wrong)):
         sys.exit(f"rank {group.rank} found {len(wrong)} differences")
     if group.rank == 0:
+        for name, error in refused.items():
+            print(f"refused: {name}: {error}", flush=True)
         print(
             f"{len(found)} runs of {len({case.program for case in found})} programs are the same", flush=True
         )

@@ -193,6 +193,7 @@ def pretend():
     cuda_memory.send_part = send_part
     cuda_memory.new_stream = lambda follows=False: _Stream()
     cuda_memory.device_number = lambda: 0
+    cuda_memory.device_uuid, cuda_memory.use_device = lambda: "simulated", lambda number: None
     cuda_memory.wait = lambda host, progress, meanwhile=None: None
     cuda_memory.finish = cuda_memory.give_back = lambda: None
     cuda_memory.fits = lambda needed: True

@@ -20,7 +20,7 @@ FIRST, SECOND = np.arange(5.0), np.array([True, False])
 @pytest.mark.more
 def test_runs_whose_ranks_are_killed_go_on(tmp_path: Path) -> None:
     killed = ("sssp", "0", "1", "11", "pagerank", "1", "0", "7", "pair", "2", "1", "5")
-    done = started(2, "ranks_checkpoint.py", str(tmp_path), *killed, seconds=200, restarts=3)
+    done = started(2, "ranks_checkpoint.py", str(tmp_path), "by-vertices", *killed, seconds=200, restarts=3)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert "attempt 1: sssp: went on after superstep 10" in lines
@@ -32,11 +32,28 @@ def test_runs_whose_ranks_are_killed_go_on(tmp_path: Path) -> None:
 @needs_torch
 @pytest.mark.more
 def test_another_number_of_ranks_goes_on(tmp_path: Path) -> None:
-    done = started(2, "ranks_checkpoint.py", str(tmp_path), "pagerank", "0", "1", "7", seconds=200)
+    done = started(
+        2, "ranks_checkpoint.py", str(tmp_path), "by-vertices", "pagerank", "0", "1", "7", seconds=200
+    )
     assert done.returncode != 0
-    done = started(3, "ranks_checkpoint.py", str(tmp_path), seconds=200)
+    done = started(3, "ranks_checkpoint.py", str(tmp_path), "by-vertices", seconds=200)
     assert done.returncode == 0, done.stderr
     assert "attempt 0: pagerank: went on after superstep 6" in done.stdout.splitlines()
+
+
+@needs_torch
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "second"), [(("in-grid", 4), ("by-vertices", 3)), (("by-vertices", 2), ("in-grid", 4))]
+)
+def test_ranks_in_a_grid_and_others_go_on_for_each_other(first: tuple, second: tuple, tmp_path: Path) -> None:
+    script = "ranks_checkpoint.py", str(tmp_path)
+    (way, ranks), killed = first, ("sssp", "0", "1", "11")
+    assert started(ranks, *script, way, *killed, seconds=200).returncode != 0
+    way, ranks = second
+    done = started(ranks, *script, way, seconds=200)
+    assert done.returncode == 0, done.stderr
+    assert "attempt 0: sssp: went on after superstep 10" in done.stdout.splitlines()
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from ranks import by_hand, needs_torch, started
 pytestmark = needs_torch
 
 
-def ended_by_hand(what: str, **others: str) -> list[tuple[int, str]]:
-    """The exit status and the errors of two ranks that nothing but themselves ends."""
-    ranks = by_hand(2, "ranks_failing.py", what, **others)
+def ended_by_hand(*what: str, number: int = 2, **others: str) -> list[tuple[int, str]]:
+    """The exit status and the errors of ranks that nothing but themselves ends."""
+    ranks = by_hand(number, "ranks_failing.py", *what, **others)
     try:
         errors = [rank.communicate(timeout=100)[1] for rank in ranks]
     finally:
@@ -50,6 +50,30 @@ def test_the_others_end_when_a_rank_is_killed() -> None:
     assert one == -signal.SIGKILL
     assert zero not in (0, -signal.SIGABRT)
     assert "DistributedError: rank 0 of 2: another rank has ended" in error
+    assert time.monotonic() - started_at < 90
+
+
+@pytest.mark.slow
+def test_ranks_in_a_grid_end_in_order_and_when_one_is_killed() -> None:
+    """That one speaks with two of the other three."""
+    assert ended_by_hand("nothing", "in a grid", number=4) == [(0, "")] * 4
+    ended = ended_by_hand("is killed", "in a grid", number=4)
+    assert ended.pop(1)[0] == -signal.SIGKILL
+    for rank, (status, error) in zip((0, 2, 3), ended, strict=True):
+        assert status not in (0, -signal.SIGABRT)
+        assert f"DistributedError: rank {rank} of 4: another rank has ended" in error
+
+
+@pytest.mark.more
+@pytest.mark.parametrize("words", [(), ("in a grid",)], ids=["in ranges", "in a grid"])
+def test_an_error_of_edgewise_on_one_rank_is_that_of_all(words: tuple[str, ...]) -> None:
+    """They end long before they would give up."""
+    started_at = time.monotonic()
+    ended = ended_by_hand("refuses", *words, number=4 if words else 2)
+    for rank, (status, error) in enumerate(ended):
+        assert status == 1
+        told = "" if rank == 1 else "rank 1: "
+        assert error.rstrip().endswith(f"ParameterError: {told}what is wrong here")
     assert time.monotonic() - started_at < 90
 
 

@@ -1,6 +1,7 @@
 """The parts of distributed runs, each by itself: what is sent, who has which vertices, and what is refused."""
 
 import importlib.util
+from collections.abc import Sequence
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
+from edgewise import distributed
 from edgewise.engine.cpu.kernel_aggregates import BLOCK
 from edgewise.engine.distributed import group as groups
 from edgewise.engine.distributed.exchange import Shared, packed, packed_flags, placed, unpacked
@@ -260,10 +262,61 @@ def test_an_only_rank_gives_the_answer_of_a_process(monkeypatch: pytest.MonkeyPa
     assert result.gather().value.tolist() == result.fields["value"].tolist()
 
 
-@pytest.mark.parametrize("device", ["cuda", "tpu", 3, None])
-def test_devices_other_than_the_cpu_are_refused(device: object) -> None:
-    with pytest.raises(DistributedError, match="distributed runs are on CPUs"):
+@pytest.mark.parametrize("device", ["tpu", 3, None])
+def test_unknown_devices_are_refused(device: object) -> None:
+    with pytest.raises(DistributedError, match="expected 'auto', 'cpu' or 'cuda'"):
         ew.run(Sends(), GRAPH, device=device, distributed=True)
+
+
+class OneOfTwo(Group):
+    """The first of two ranks, of which the other tells the same, but for its word."""
+
+    def __init__(self, other_word: int) -> None:
+        super().__init__(0, 2)
+        self._other_word = other_word
+
+    def exchange(self, parts: Sequence[np.ndarray], word: int = 0) -> tuple[list[np.ndarray], list[int]]:
+        return list(parts), [word, self._other_word]
+
+
+@pytest.mark.parametrize(
+    ("device", "usable", "other_word", "refusal"),
+    [
+        ("cuda", True, 4, r"rank 1 has no GPU that can be used; look at its own error"),
+        ("cuda", False, 5, r"rank 0 has no GPU that can be used; device='cuda': there is none"),
+        ("cuda", True, 3, r"device is 'cuda' on rank 0, and 'auto' on rank 1; expected the same call"),
+        ("auto", True, 0, r"device is 'auto' on rank 0, and 'cpu' on rank 1; expected the same call"),
+        ("auto", True, 2, None),
+        ("auto", False, 3, None),
+        ("cpu", True, 0, None),
+    ],
+)
+def test_ranks_decide_together_where_they_run(
+    device: str, usable: bool, other_word: int, refusal: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "_groups", [OneOfTwo(other_word)])
+    monkeypatch.setattr(distributed, "cuda_problem", lambda: None if usable else "there is none")
+    if refusal is None:
+        assert not distributed.ranks_for("Some", GRAPH, device, None)[1]
+    else:
+        with pytest.raises(EdgewiseError, match=refusal):
+            distributed.ranks_for("Some", GRAPH, device, None)
+
+
+def test_ranks_with_gpus_take_those_of_their_machine_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = list[int]()
+    monkeypatch.setattr(groups, "_groups", [OneOfTwo(3)])
+    monkeypatch.setattr(distributed, "cuda_problem", lambda: None)
+    monkeypatch.setattr(distributed, "cuda_door", lambda: SimpleNamespace(use_device=used.append))
+    monkeypatch.setenv("LOCAL_RANK", "5")
+    assert distributed.ranks_for("Some", GRAPH, "auto", None)[1]
+    assert used == [5]
+    threads = ew.Schedule(num_threads=1)
+    monkeypatch.setattr(groups, "_groups", [OneOfTwo(2)])
+    assert not distributed.ranks_for("Some", GRAPH, "auto", threads)[1]  # threads are those of a CPU
+    assert used == [5]
+    with pytest.raises(DistributedError, match=r"mst is on CPUs so far.* expected 'cpu'"):
+        distributed.ranks_for("mst", GRAPH, "cuda", None, takes_gpus=False)
 
 
 @pytest.mark.parametrize(

@@ -238,10 +238,10 @@ def test_cpu_and_cuda_are_apart(path: Path) -> None:
 @for_each(modules("edgewise/engine"))
 def test_engines_are_apart(path: Path) -> None:
     """Only what lies in the folder of an engine imports from it: neither another engine nor what engines share does.
-    The engine of several ranks is made of the CPU's."""
+    The engine of several ranks is made of the CPU's and the GPU's."""
     for line, imported in imported_names(path):
         for folder in ENGINES:
-            users = (folder, *(["edgewise.engine.distributed"] if folder == "edgewise.engine.cpu" else []))
+            users = (folder, "edgewise.engine.distributed")
             outside = is_within(imported, folder) and not any(
                 is_within(module_name(path), user) for user in users
             )

@@ -21,6 +21,7 @@ from edgewise.schedule.balances import (
     WorkloadDecomposition,
 )
 from edgewise.schedule.layouts import Layered, Layout
+from edgewise.schedule.ranks import Ranks
 from edgewise.text import shown
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "NodeSplitting",
     "Pull",
     "Push",
+    "Ranks",
     "Replicated",
     "Schedule",
     "ThreadMapped",

@@ -145,8 +145,8 @@ def bfs(
             `Clustered`, a `Layout` or a buffer makes it run as a program. With `Layered` from these sources, levels
             are read from the layers, and nothing is searched; so they are by default, once there are such layers.
         distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
-            gets the whole result: the same levels and parents. They are on CPUs; there is nothing to choose but
-            ``Schedule(num_threads=...)``.
+            gets the whole result: the same levels and parents. Levels are found on GPUs if all ranks have one;
+            there is nothing to choose but the device and ``Schedule(num_threads=...)``.
 
     Returns:
         A `BFSResult`. O(n + m) work when pushing; pulling usually looks at a small part of the edges.
@@ -217,7 +217,11 @@ def find_levels(
             heads=True,
         ),
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
-        ranks=Form("bfs.ranks.search", lambda each: in_turn(looking_up, _memory_on_ranks(graph, each)).most),
+        ranks=Form(
+            "bfs.ranks.search",
+            lambda each: in_turn(looking_up, _memory_on_ranks(graph, each)).most,
+            on_gpus=True,
+        ),
         distributed=distributed,
         by_clusters=True,
     )

@@ -42,6 +42,7 @@ class Form(NamedTuple):
             `edgewise.algorithms.common.heads`.
         otherwise: the form for a GPU that has no room for this one.
         in_order: whether a form for the CPU reads rows one after the other, mostly.
+        on_gpus: whether a form for several ranks is a program, which runs on their GPUs, too.
     """
 
     find: Callable[..., Any] | str
@@ -52,6 +53,7 @@ class Form(NamedTuple):
     heads: bool = False
     otherwise: "Form | None" = None
     in_order: bool = False
+    on_gpus: bool = False
 
 
 def no_memory(_: Schedule) -> int:
@@ -150,7 +152,7 @@ def begin(
         device, schedule, work, rounds, arrays: see `edgewise.execution.choose`.
         progress, memory_limit: see `edgewise.execution.admit`.
         cpu, cuda, program: the forms; if there is no program, a text for what has none: "by weights".
-        ranks: the form for several ranks, if there is one; they are on CPUs.
+        ranks: the form for several ranks, if there is one.
         distributed: whether the run is on all ranks together.
         stays: whether a run that a GPU has no room for must not go on the CPU: what it has begun goes on there only.
         by_clusters: whether the form for a GPU runs by clusters if the schedule says so.
@@ -215,9 +217,9 @@ def begin(
             )
         from edgewise.algorithms.common.ranks import choose_ranks, on_ranks
 
-        chosen = choose_ranks(name, graph, device, schedule)
+        chosen = choose_ranks(name, graph, device, schedule, ranks.on_gpus)
         find = on_ranks(name, _imported((ranks if graph.num_vertices else cpu).find))
-        cpu = ranks._replace(find=find)
+        cpu, cuda = ranks._replace(find=find), ranks._replace(find=find, memory=no_memory)
         return task_for(chosen)
     chosen = choose(
         name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays, by_clusters=by_clusters

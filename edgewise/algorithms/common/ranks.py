@@ -28,16 +28,17 @@ from edgewise.schedule import Schedule
 _NOTHING = np.empty(0, np.uint8)
 
 
-def choose_ranks(name: str, graph: Graph, device: Any, schedule: Schedule | None) -> Chosen:
-    """Where a run on several ranks goes: on the CPU of each.
+def choose_ranks(name: str, graph: Graph, device: Any, schedule: Schedule | None, takes_gpus: bool) -> Chosen:
+    """Where a run on several ranks goes: on the CPU of each, or on the GPU of each if it can be there.
 
     Raises:
         ScheduleError: a schedule that says more than a number of threads.
-        DistributedError: another device; and as `edgewise.distributed.ranks_for`.
+        DistributedError, DeviceError: as `edgewise.distributed.ranks_for`.
     """
-    schedule = schedule_of_rank(name, schedule)
-    group = ranks_for(name, graph, device)
-    return Chosen(schedule, False, False, (f"on {group.size} ranks, of which this is rank {group.rank}",))
+    of_rank = schedule_of_rank(name, schedule)
+    group, on_gpu = ranks_for(name, graph, device, schedule, takes_gpus)
+    note = f"on {group.size} ranks, of which this is rank {group.rank}"
+    return Chosen(of_rank, on_gpu, False, (note,), is_free=on_gpu and device == "auto")
 
 
 def on_ranks(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,9 +85,11 @@ def _content(value: Any) -> Iterator[bytes]:
         )
 
 
-def prepared_on_ranks(program: type[Program], graph: Graph, schedule: Schedule) -> Prepared:
+def prepared_on_ranks(
+    program: type[Program], graph: Graph, schedule: Schedule, on_gpu: bool = False
+) -> Prepared:
     """A program to be carried out on all ranks as part of a run, each of which gets the whole outcome."""
-    return prepared_for(program, graph, "cpu", schedule, make=_Whole)
+    return prepared_for(program, graph, "cuda" if on_gpu else "cpu", schedule, make=_Whole)
 
 
 @final

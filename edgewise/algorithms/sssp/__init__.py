@@ -189,8 +189,9 @@ def sssp(
             until no distance falls any more; so it does by default for a graph beyond the GPU's memory, once there are
             deep layers from the source. Several sources do not run over layers there.
         distributed: run as a program on all ranks that torchrun has started, each of which makes this call on the same
-            graph, and gets the whole result: the same distances and parents. They are on CPUs; there is nothing to
-            choose but ``Schedule(num_threads=...)``. A search with a target finds all within `max_distance` there.
+            graph, and gets the whole result: the same distances and parents. The program is on GPUs if all ranks have
+            one; there is nothing to choose but the device and ``Schedule(num_threads=...)``. A search with a target
+            finds all within `max_distance` there.
 
     Returns:
         An `SSSPResult`. O(n + m) on average for random weights and bounded degrees (Meyer and Sanders, section 4);
@@ -282,6 +283,7 @@ def _by_lengths(
         ranks=Form(
             "sssp.ranks.shortest_paths",
             lambda each: in_turn(looking_up, _memory_on_ranks(graph, dtype, each)).most,
+            on_gpus=True,
         ),
         by_clusters=not is_signed(graph),
     )

@@ -28,7 +28,7 @@ def shortest_paths(graph: Graph, asked: Asked, delta: float | Literal["auto"], r
         NegativeCycleError: a negative cycle can be reached.
     """
     signed, group = is_signed(graph), connect()
-    search = prepared_on_ranks(program_for(asked, signed), graph, run.schedule)
+    search = prepared_on_ranks(program_for(asked, signed), graph, run.schedule, run.on_gpu)
     if signed:
         outcome, supersteps = signed_paths(graph, asked, search, run, np.asarray)
     else:

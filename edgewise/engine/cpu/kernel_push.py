@@ -1,6 +1,6 @@
 """Push: active vertices send along their out-edges."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,10 +23,19 @@ class Pushing(NamedTuple):
     push_all: DeviceFunction
 
 
+@device_function
+def same_arc(graph: Any, k: Any) -> Any:
+    """Out-edge k is arc k, if all arcs of a graph are there."""
+    return k
+
+
 def make_pushing(
-    edge_compute: DeviceFunction, make_out_edge: DeviceFunction, hand_over: DeviceFunction
+    edge_compute: DeviceFunction,
+    make_out_edge: DeviceFunction,
+    hand_over: DeviceFunction,
+    arc_of: DeviceFunction = same_arc,
 ) -> Pushing:
-    """The functions that push; `hand_over` delivers one message."""
+    """The functions that push; `hand_over` delivers one message, and ``arc_of(graph, k)`` is the arc of out-edge k."""
 
     @device_function
     def push_arcs(u, low, high, stamp, state, graph, own, work, shared, thread, alone, listing):
@@ -36,7 +45,7 @@ def make_pushing(
         received, active = work.received, work.active
         for k in range(max(low, np.int64(offsets[u])), min(high, np.int64(offsets[u + 1]))):
             target = np.int64(targets[k])
-            sent = edge_compute(make_out_edge(u, target, k, k, own), state)
+            sent = edge_compute(make_out_edge(u, target, k, arc_of(graph, k), own), state)
             if sent is not None:
                 hand_over(target, k, sent, alone, work)
                 if received[target] != stamp:

@@ -24,18 +24,19 @@ def named_kernel(
     message: np.dtype,
     parameters: dict[str, Any],
     uniform: frozenset[str],
-    buffered: bool = False,
+    kind: bool | tuple[bool, ...] = False,
 ) -> Any:
     """Compile a kernel of a program, kept under the program's key and the dtypes that stand in the code.
 
-    Its name tells it from the kernels of all other programs in the process, loaded or compiled.
+    Its name tells it from the kernels of all other programs in the process, loaded or compiled; `kind` says in what
+    else those of one engine differ.
     """
     spec = binding.spec
     dtypes = [str(dtype) for group in own_dtypes(binding, parameters).values() for dtype in group.values()]
     key = "\n".join(
         [
             str(spec.key),
-            f"{message} {buffered}",
+            f"{message} {kind}",
             str(binding.graph.offset_dtype),
             *sorted(uniform),
             *dtypes,

@@ -7,6 +7,7 @@ they are all of these.
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,11 @@ def packed(vertices: np.ndarray, among: slice, arrays: Sequence[np.ndarray]) -> 
     else:
         which = vertices.astype(_NUMBER).view(np.uint8)
     return _part(-count if by_bitmap else count, which, arrays)
+
+
+def packed_length(count: int, possible: int, itemsize: int) -> int:
+    """The bytes of `packed` for `count` of so many possible vertices, whose values take `itemsize` bytes together."""
+    return _HEAD + min(-(-possible // 8), _NUMBER.itemsize * count) + itemsize * count if count else 0
 
 
 def packed_flags(flags: np.ndarray, among: slice, arrays: Sequence[np.ndarray]) -> np.ndarray:
@@ -102,14 +108,20 @@ def placed(
         is_flags = places.dtype == np.bool_
         fits = np.count_nonzero(places) == count if is_flags else ((places >= 0) & (places < possible)).all()
     if not fits:
-        raise DistributedError(
-            "ranks do not make the same calls in the same order: what one told means nothing here"
-        )
+        raise meaningless()
     return places, columns_of(part[begin:], count, dtypes)
 
 
-def columns_of(data: np.ndarray, count: int, dtypes: Sequence[np.dtype]) -> list[np.ndarray]:
-    """Arrays of `count` values each that follow each other in bytes."""
+def meaningless() -> DistributedError:
+    """The error of a rank that was told what are no vertices and values."""
+    return DistributedError(
+        "ranks do not make the same calls in the same order: what one told means nothing here"
+    )
+
+
+def columns_of(data: Any, count: int, dtypes: Sequence[np.dtype]) -> list[Any]:
+    """Arrays of `count` values each that follow each other in bytes, of NumPy or on a GPU. They are copied, for a GPU
+    reads no value that lies across its words."""
     ends = np.cumsum([0, *(dtype.itemsize * count for dtype in dtypes)]).tolist()
     return [
         data[begin:end].copy().view(dtype) for (begin, end), dtype in zip(pairwise(ends), dtypes, strict=True)

@@ -37,15 +37,18 @@ class Group:
 
     Attributes:
         rank, size: which rank this is, of how many.
+        name: the same, for messages.
         sent_bytes: the bytes that this rank has sent to others.
         exchanges: how often ranks have waited for each other.
         has_failed: whether a run of this rank has ended on the way, so that ranks are no longer at the same place.
+        all_groups: the groups that this rank speaks in: this one, and in a grid its row and its column.
     """
 
     def __init__(self, rank: int, size: int, among: Any = None) -> None:
-        self.rank, self.size = rank, size
+        self.rank, self.size, self.name = rank, size, f"rank {rank} of {size}"
         self.sent_bytes = self.exchanges = 0
         self._among, self.has_failed = among, False
+        self.all_groups: tuple[Group, ...] = (self,)
         self._blocks = np.zeros((size, _BLOCK), np.uint8)
         self._received = np.zeros((size, _BLOCK), np.uint8)
 
@@ -73,7 +76,7 @@ class Group:
         """See `exchange`; with the flag `_REFUSES`, parts are an error of this rank."""
         if self.has_failed:
             raise DistributedError(
-                f"rank {self.rank} of {self.size}: a run has failed on this rank before, so ranks are no longer at the "
+                f"{self.name}: a run has failed on this rank before, so ranks are no longer at the "
                 "same place; start all of them again"
             )
         blocks, words = self._blocks, self._blocks.view(np.int64)
@@ -94,11 +97,18 @@ class Group:
             received = self._with_rests(received, parts, lengths)
         refusing = np.flatnonzero(heads[:, _FLAGS] & _REFUSES)
         if len(refusing):
-            raise _refusal_of(int(refusing[0]), received[refusing[0]].tobytes().decode())
+            told = received[refusing[0]]
+            if not flags & _REFUSES:
+                self._tell([each for each in self.all_groups if each is not self], told)
+            raise _refusal_of(told.tobytes().decode())
         return received, found
 
     def refuse(self, error: Exception) -> None:
         """Take part in the next exchange of the others with an error of this rank, in which theirs ends.
+
+        This rank need not know in which of its groups that is: it takes part in the next one of each, at the same time.
+        Who is told in one of them does so in the others. So each group has one exchange for an error, after which its
+        ranks are at the same place.
 
         Nothing is told of an error that came from the others, or that they were told of before, nor where ranks are no
         longer at the same place.
@@ -106,9 +116,27 @@ class Group:
         if self.size == 1 or self.has_failed or _is_told(error):
             return
         vars(error)["told"] = True
-        part = np.frombuffer(f"{type(error).__name__}\n{error}".encode(errors="replace"), np.uint8)
-        with contextlib.suppress(EdgewiseError, EdgewiseWarning):  # others refuse as well, or have ended
-            self._exchange([part] * self.size, 0, _REFUSES)
+        text = f"{type(error).__name__}\nrank {self.rank}: {error}"
+        self._tell(self.all_groups, np.frombuffer(text.encode(errors="replace"), np.uint8))
+
+    def _tell(self, groups: Sequence["Group"], told: np.ndarray) -> None:
+        """Take part in the next exchange of groups with an error, in all of them at the same time."""
+
+        def tell(group: Group) -> None:
+            with contextlib.suppress(EdgewiseError, EdgewiseWarning):  # others refuse as well, or have ended
+                group._exchange([told] * group.size, 0, _REFUSES)
+
+        if len(groups) > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            with ThreadPoolExecutor(len(groups)) as threads:
+                list(threads.map(tell, groups))
+        else:
+            for group in groups:
+                tell(group)
+        failed = any(each.has_failed for each in self.all_groups)
+        for each in self.all_groups:
+            each.has_failed = failed
 
     def differing(self, own: bytes) -> int | None:
         """The first rank that gives other bytes than this one, or None. All ranks call it."""
@@ -152,20 +180,24 @@ class Group:
                 torch.from_numpy(into), torch.from_numpy(sent), got, given, group=self._among
             )
         except RuntimeError as error:
-            self.has_failed = True
-            raise DistributedError(
-                f"rank {self.rank} of {self.size}: another rank has ended, or did not answer in time "
-                f"($EDGEWISE_TIMEOUT seconds, {timeout_seconds():g} now); look for the first error of another rank: "
-                f"{str(error).splitlines()[0]}"
-            ) from error
+            raise self.lost(error) from error
+
+    def lost(self, error: RuntimeError) -> DistributedError:
+        """The error of this rank if an exchange has failed, after which it is no longer at the place of the others."""
+        self.has_failed = True
+        return DistributedError(
+            f"{self.name}: another rank has ended, or did not answer in time "
+            f"($EDGEWISE_TIMEOUT seconds, {timeout_seconds():g} now); look for the first error of another rank: "
+            f"{str(error).splitlines()[0]}"
+        )
 
 
-def _refusal_of(rank: int, text: str) -> Exception:
-    """The error of a rank that refuses, from its class and its message."""
+def _refusal_of(text: str) -> Exception:
+    """The error of a rank that refuses, from its class and its message, which names the rank."""
     name, _, message = text.partition("\n")
     kind = getattr(errors, name, DistributedError)
     is_known = isinstance(kind, type) and issubclass(kind, EdgewiseError | EdgewiseWarning)
-    error: Exception = (kind if is_known else DistributedError)(f"rank {rank}: {message}")
+    error: Exception = (kind if is_known else DistributedError)(message)
     vars(error)["told"] = True
     return error
 
@@ -189,6 +221,11 @@ def telling_errors() -> Iterator[None]:
         if _groups:
             _groups[0].refuse(error)
         raise
+
+
+def sent_for(length: int) -> int:
+    """The bytes that are sent to another rank for a part of so many."""
+    return _BLOCK + max(0, length - _FIRST)
 
 
 def timeout_seconds() -> float:
@@ -243,7 +280,7 @@ def connect() -> Group:
             f"{os.environ.get('MASTER_ADDR', '?')}:{os.environ.get('MASTER_PORT', '?')}: {str(error).splitlines()[0]}"
         ) from error
     _groups.append(Group(distributed.get_rank(), distributed.get_world_size(), among))
-    atexit.register(_disconnect, among)
+    atexit.register(_forget, among)
     return _groups[0]
 
 
@@ -254,11 +291,16 @@ def _not_started(missing: list[str]) -> DistributedError:
     )
 
 
-def _disconnect(among: Any) -> None:
+def _forget(among: Any) -> None:
+    """Disconnect the ranks that were started with this one."""
+    _groups.clear()
+    disconnect(among)
+
+
+def disconnect(among: Any) -> None:
     """End the threads of a group of ranks; None is the one of all. A process that ends before them is aborted."""
     import torch.distributed as distributed
 
-    _groups.clear()
     if distributed.is_initialized():
         with contextlib.suppress(RuntimeError, ValueError):  # the program has ended this group itself
             distributed.destroy_process_group(among)

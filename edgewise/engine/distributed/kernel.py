@@ -5,7 +5,6 @@ Arrays have a value for each vertex of the graph, so vertices have the same numb
 and those at the other ends of its edges.
 """
 
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from edgewise.engine.cpu.arguments import Work
 from edgewise.engine.cpu.best_first import larger, smaller
 from edgewise.engine.cpu.kernel_lists import active_lists, list_active
 from edgewise.engine.cpu.kernel_pull import make_pull
-from edgewise.engine.cpu.kernel_push import make_pushing
+from edgewise.engine.cpu.kernel_push import make_pushing, same_arc
 from edgewise.engine.cpu.kernel_vertices import make_computing
 from edgewise.engine.cpu.messages import make_buffered, make_combined
 from edgewise.engine.cpu.pieces import claim_piece_within
@@ -40,32 +39,6 @@ from edgewise.kernels.cpu.pointers import array_at
 from edgewise.kernels.cpu.team import claim
 from edgewise.kernels.words import CPU_LINE
 from edgewise.primitives.vertices import NO_VERTEX
-
-
-class Phase(IntEnum):
-    """What a call of the kernel carries out, on the vertices from `low` to `high` - 1, by pieces of `step`.
-
-    FILL sets fields to their initial values. START and RESUME ask vertices whether they are active. LIST lists active
-    vertices. SEND_LISTED and SEND push messages, from a list and from all active vertices; GATHER pulls them. COMBINE
-    joins messages of other ranks to those that are here. COMPUTE_LISTED and COMPUTE compute vertices. FOLD evaluates
-    aggregates of `step` vertices together, TOTAL joins the results from `low` on; PROCEED asks whether to
-    go on. BEST finds the best first message of active vertices, and its vertex, for each thread.
-    """
-
-    FILL = 0
-    START = 1
-    RESUME = 2
-    LIST = 3
-    SEND_LISTED = 4
-    SEND = 5
-    GATHER = 6
-    COMBINE = 7
-    COMPUTE_LISTED = 8
-    COMPUTE = 9
-    FOLD = 10
-    TOTAL = 11
-    PROCEED = 12
-    BEST = 13
 
 
 @device_function
@@ -276,6 +249,12 @@ def _make_join(binding: Binding, message: np.dtype, combine: DeviceFunction) -> 
     return join
 
 
+@device_function
+def _arc_of_cell(graph: Any, k: Any) -> Any:
+    """The arc of out-edge k of a rank that has some of each vertex (`edgewise.engine.distributed.cells`)."""
+    return np.int64(graph.in_arcs[k])
+
+
 def make_kernel(
     compiled: CompiledProgram,
     binding: Binding,
@@ -283,12 +262,14 @@ def make_kernel(
     parameters: dict[str, Any],
     uniform: frozenset[str],
     pulls: bool,
+    of_cell: bool,
 ) -> Any:
     """The kernel of one program for given dtypes.
 
     Args:
         compiled, binding, message, parameters, uniform: as for `edgewise.engine.cpu.kernel.make_kernel`.
         pulls: whether vertices gather over their in-edges; else active vertices send along their out-edges.
+        of_cell: whether the arc of an out-edge has to be looked up.
     """
     spec, functions = binding.spec, compiled.functions
     combine = functions.get("combine") or device_function(spec.combine.function)
@@ -299,7 +280,10 @@ def make_kernel(
     messages = (make_buffered if kept else make_combined)(compiled, binding, message, combine)
     computing = make_computing(messages.compute)
     compute_listed, compute_all = computing.vertex_phase_list, _make_compute(computing.compute_vertex)
-    push_arcs = make_pushing(functions["edge_compute"], glue.make_out_edge, messages.hand_over).push_arcs
+    arc_of = _arc_of_cell if of_cell else same_arc
+    push_arcs = make_pushing(
+        functions["edge_compute"], glue.make_out_edge, messages.hand_over, arc_of
+    ).push_arcs
     send_listed, send_all = _make_sending(push_arcs)
     gather_all = _make_gather_all(_make_gather(compiled, binding, message, glue.make_in_edge, combine))
     start, resume = _make_ask(functions["initialize"]), _make_ask(functions["resume"])
@@ -369,4 +353,4 @@ def make_kernel(
                 values,
             )
 
-    return named_kernel(distributed_kernel, binding, message, parameters, uniform, pulls)
+    return named_kernel(distributed_kernel, binding, message, parameters, uniform, (pulls, of_cell))

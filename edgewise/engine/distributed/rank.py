@@ -1,59 +1,31 @@
-"""One run of a program on one rank: the loop over supersteps, and what ranks tell each other between their phases."""
+"""One run of a program on one rank: the loop over supersteps, and what ranks tell each other between their phases.
 
+The loop is that of every form of a rank. A form carries out the phases and holds the arrays: on the CPU
+(`edgewise.engine.distributed.rank_cpu`) or on a GPU (`edgewise.engine.distributed.rank_cuda`).
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.engine.contract import Ending
-from edgewise.engine.cpu.arguments import Buffer, SizedArcs
-from edgewise.engine.cpu.kernel_decide import LIST_ADVANTAGE
-from edgewise.engine.cpu.shared import (
-    COUNT,
-    EDGES,
-    FLIP,
-    FORM,
-    LISTED,
-    NEXT,
-    RANGE,
-    SHARED,
-    SIZES,
-    TOUCHED,
-)
-from edgewise.engine.cpu.table import rows_of
-from edgewise.engine.cpu.workspace import make_work
+from edgewise.engine.cpu.arguments import SizedArcs
 from edgewise.engine.distributed.checkpoint import Checkpoints
-from edgewise.engine.distributed.exchange import (
-    Shared,
-    columns_of,
-    joined,
-    packed,
-    packed_flags,
-    placed,
-    separated,
-    unpacked,
-)
 from edgewise.engine.distributed.group import Group
-from edgewise.engine.distributed.kernel import Phase
 from edgewise.engine.distributed.outcome import PartOutcome, arcs_of
 from edgewise.engine.distributed.partition import Part, Ranges, blocks_of
+from edgewise.engine.distributed.phases import Phase
 from edgewise.engine.distributed.reads import Reads
-from edgewise.engine.distributed.waiting import Waiting
 from edgewise.engine.distributed.watch import RanksWatch
-from edgewise.engine.lowering.accessors import own_array_order
 from edgewise.engine.lowering.binding import Binding
-from edgewise.engine.lowering.constants import Constants
-from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution
 from edgewise.kernels.costs import PROGRAM_ITEM
-from edgewise.kernels.cpu.pointers import addresses
-from edgewise.primitives.vertices import NO_VERTEX
 
-#: Phases that nothing is shared in.
-_BY_ONE_THREAD = (Phase.COMBINE, Phase.TOTAL, Phase.PROCEED)
 #: Stands for how many vertices are active, where that is not known.
-_UNKNOWN = -1
+UNKNOWN = -1
 
 
 class Layout(NamedTuple):
@@ -82,99 +54,129 @@ class Layout(NamedTuple):
     checkpoints: Checkpoints | None
 
 
-class Rank:
+class Rank(ABC):
     """One run on one rank.
+
+    Forms set `_fields`, the arrays that the run writes, by kind and name: with a value for each vertex of the graph, or
+    for each arc, or for each result of an aggregate.
 
     Args:
         laid_out: what is run.
-        kernel: the program's.
         run: threads and progress.
-        parameters, given: see `AbstractEngine.__call__`.
-        constants: what the run only reads.
     """
 
-    def __init__(
-        self,
-        laid_out: Layout,
-        kernel: Any,
-        run: Execution,
-        parameters: dict[str, Any],
-        given: dict[str, Any],
-        constants: Constants,
-    ) -> None:
-        binding, message, self._group, self._ranges, self._arcs, slot_of, self._pulls = laid_out[:7]
+    _fields: dict[tuple[str, str], Any]
+
+    def __init__(self, laid_out: Layout, run: Execution) -> None:
+        binding, message, self._group, self._ranges, self._arcs, _, self._pulls = laid_out[:7]
         self._reads, self._wanted, self._checkpoints = laid_out[7:]
-        self._spec, self._run, self._message, self._kernel = binding.spec, run, message, kernel
+        self._spec, self._run, self._message = binding.spec, run, message
         self._n, self._m, self._own = self._arcs.n, self._arcs.m, self._ranges.own
         self._parts = self._ranges.parts()
         self._blocks = blocks_of(self._parts)
-        kept = self._spec.keeps_messages
-        self._identity = 0 if kept else self._spec.combine.identity(message)
-        self._fields = self._arrays(binding, parameters, given, constants)
-        buffer: Any = _slots(self._m, message, slot_of) if kept else ()
-        self._work = make_work(self._n, self._identity, message, run.num_threads, buffer)
-        self._shared = np.zeros(SHARED.size, np.int64)
-        self._shared[LISTED] = -1
-        self._shared[RANGE : RANGE + len(SIZES)] = SIZES
-        keys, none = own_array_order(self._spec), np.empty(0)
-        own = [self._fields.get(key, constants.arrays.get(key, none)) for key in keys]
-        self._table = np.concatenate((addresses(own), rows_of(self._arcs), rows_of(self._work)))
-        self._supplied, self._superstep, self._total = constants.supplied, 0, _UNKNOWN
-        self._constants = constants  # its arrays are at addresses in the table
-        self._waiting = Waiting(self._spec, self._group, self._own, self._arcs.offsets, self._work.active)
+        self._superstep, self._total = 0, UNKNOWN
 
-    def _arrays(
-        self, binding: Binding, parameters: dict[str, Any], given: dict[str, Any], constants: Constants
-    ) -> dict[tuple[str, str], np.ndarray]:
-        """The arrays that the run writes, and its parameters."""
-        arrays: dict[tuple[str, str], np.ndarray] = {}
-        for name, dtype in binding.vertex.items():
-            arrays["vertex", name] = (
-                constants.arrays["initial", name].copy() if name in given else np.empty(self._n, dtype)
-            )
-        for name in binding.spec.edge_writes:
-            arrays["edge", name] = constants.arrays["edge", name].copy()
-        for name, value in parameters.items():
-            arrays["parameter", name] = np.array([value])
-        for name, dtype in binding.aggregates.items():
-            arrays["aggregate", name] = np.zeros(1, dtype)
-            arrays["partial", name] = np.empty(max(1, _places(self._parts[-1]).stop), dtype)
-        return arrays
+    @property
+    @abstractmethod
+    def _count(self) -> int:
+        """The active vertices of this rank."""
 
+    @abstractmethod
     def _call(
-        self,
-        phase: Phase,
-        vertices: np.ndarray | None = None,
-        values: np.ndarray | None = None,
-        *,
-        of: slice | None = None,
-        step: int = SIZES.places,
-        first: int = 0,
-        work: float = 0.0,
+        self, phase: Phase, *, of: slice | None = None, step: int = 1, first: int = 0, work: float = 0.0
     ) -> None:
-        """Carry out a phase on this rank's vertices, or on others; see `make_kernel`."""
-        of = self._own if of is None else of
-        dtype = np.dtype(np.int64) if self._message.names else self._message
-        kernel: tuple[Any, ...] = (
-            self._kernel,
-            self._shared,
-            int(phase),
-            self._table,
-            self._n,
-            self._m,
-            self._superstep,
-            of.start,
-            of.stop,
-            step,
-            first,
-            np.empty(0, np.uint32) if vertices is None else vertices,
-            np.empty(0, dtype) if values is None else values,
-            self._supplied,
-        )
-        if phase in _BY_ONE_THREAD:
-            self._run.launch_on(1, *kernel)
-        else:
-            self._run.launch(*kernel, work=work)
+        """Carry out a phase that folds or fills, on this rank's vertices, or on others; see `Phase`."""
+
+    @abstractmethod
+    def _vote(self, phase: Phase) -> None:
+        """Ask this rank's vertices whether they are active, and count them."""
+
+    @abstractmethod
+    def _recount(self) -> None:
+        """Count the active vertices of this rank, which are those of a checkpoint."""
+
+    @abstractmethod
+    def _hold(self, total: int) -> bool:
+        """Whether vertices that are active at first, so many on all ranks, wait until they are released."""
+
+    @abstractmethod
+    def _release(self) -> int:
+        """Let vertices begin that wait; how many do, on all ranks."""
+
+    @abstractmethod
+    def _push(self) -> int:
+        """Begin a superstep: send messages. The active vertices of all ranks; if there are none, nothing was done."""
+
+    @abstractmethod
+    def _gather(self, total: int) -> None:
+        """Begin a superstep: gather messages, from so many active vertices of all ranks."""
+
+    @abstractmethod
+    def _compute(self) -> None:
+        """Compute the vertices that are active or got a message, and count those that are active then."""
+
+    @abstractmethod
+    def _goes_on(self) -> bool:
+        """Whether the program says to go on, which it says on all ranks alike."""
+
+    @abstractmethod
+    def _sharing(self, arrays: Sequence[Any], wanted: Sequence[np.ndarray | None]) -> Any:
+        """What tells others of changes in arrays, as `edgewise.engine.distributed.exchange.Shared` does."""
+
+    @abstractmethod
+    def _active_for(self) -> list[Any]:
+        """For each rank, which vertices are active of those that it gathers from."""
+
+    @abstractmethod
+    def _placed(self, part: Any, among: slice) -> Any:
+        """The vertices of a part without values, as an index of an array of those `among`."""
+
+    @abstractmethod
+    def _is_active(self, of: slice) -> Any:
+        """Which of some vertices are active next, a flag for each."""
+
+    @abstractmethod
+    def _is_to_begin(self, of: slice) -> Any:
+        """Which of some vertices are active next, or wait, a flag for each."""
+
+    @abstractmethod
+    def _activate(self, of: slice, places: Any) -> None:
+        """Note that these of some vertices are active next."""
+
+    @abstractmethod
+    def _whole(self, arrays: Sequence[Any]) -> Any:
+        """All values of arrays as a part."""
+
+    @abstractmethod
+    def _columns(self, part: Any, count: int, dtypes: Sequence[np.dtype]) -> Sequence[Any]:
+        """The arrays of which `_whole` made a part."""
+
+    @abstractmethod
+    def _exchange(self, told: list[list[Any]]) -> tuple[list[list[Any]], list[int]]:
+        """Send each rank its parts.
+
+        Args:
+            told: lists with a part for each rank.
+
+        Returns:
+            For each rank, the parts that it sent to this one; and the active vertices of each rank.
+        """
+
+    @abstractmethod
+    def _on_host(self, values: Any) -> np.ndarray:
+        """An array as one of the host's."""
+
+    @abstractmethod
+    def _from_host(self, values: np.ndarray) -> Any:
+        """An array of the host's, where this form has its own."""
+
+    @abstractmethod
+    def _of_own(self, values: Any) -> np.ndarray:
+        """An array of vertices as one of the host's, with the values of this rank's vertices."""
+
+    @abstractmethod
+    def _notes(self) -> tuple[str, ...]:
+        """What `explain` tells of this form."""
 
     def supersteps(self, limit: int | None, what: str) -> PartOutcome:
         """The loop over supersteps, which all ranks go through together.
@@ -185,12 +187,14 @@ class Rank:
         """
         spec = self._spec
         watch = (
-            RanksWatch(spec.name, self._group, lambda: self._written(self._own)) if limit is None else None
+            RanksWatch(spec.name, self._group, lambda: map(self._on_host, self._written(self._own)))
+            if limit is None
+            else None
         )
         self._begin(what, limit)
         while True:
             at_limit = limit is not None and self._superstep >= limit
-            is_known = self._total != _UNKNOWN
+            is_known = self._total != UNKNOWN
             pushed = not (self._pulls or at_limit or is_known)  # what is sent says how many were active
             total = self._push() if pushed else self._total if is_known else self._active_vertices()
             if total == 0:
@@ -216,11 +220,6 @@ class Rank:
             if self._checkpoints and self._superstep % self._checkpoints.every == 0:
                 self._checkpoints.write(self._superstep, self._ranges.begins, self._state(self._own))
 
-    @property
-    def _count(self) -> int:
-        """The active vertices of this rank."""
-        return int(self._shared[COUNT])
-
     def _active_vertices(self) -> int:
         """The active vertices of all ranks, which all of them ask for."""
         return self._group.total(self._count)
@@ -242,211 +241,107 @@ class Rank:
             self._superstep = found.superstep
             self._checkpoints.restore(found, self._n, self._state, self._take_state)
             self._run.explain(f"went on after superstep {found.superstep:,} from {self._checkpoints.folder}")
-        self._across = Shared(across, own, self._wanted)
+        self._across = self._sharing(across, self._wanted)
         nobody = np.zeros(own.stop - own.start, np.bool_)
         to_others = [nobody if rank == self._group.rank else None for rank in range(self._group.size)]
-        self._anywhere = Shared(anywhere, own, to_others)
-        if not found:
-            if self._waiting.begin(self._ask(Phase.START)):
-                self._total = self._release()
-            return
-        own_active = np.flatnonzero(self._work.active[own] == self._superstep + 1) + own.start
-        offsets = self._arcs.offsets
-        degrees = offsets[own_active + 1].astype(np.int64) - offsets[own_active].astype(np.int64)
-        self._shared[[COUNT, EDGES]] = len(own_active), int(degrees.sum())
+        self._anywhere = self._sharing(anywhere, to_others)
+        if found:
+            self._recount()
+        elif self._hold(self._ask(Phase.START)):
+            self._total = self._release()
 
-    def _written(self, of: slice) -> list[np.ndarray]:
+    def _written(self, of: slice) -> list[Any]:
         """What functions write of some vertices and their edges."""
-        spec, fields, arcs = self._spec, self._fields, arcs_of(self._arcs, of, self._pulls)
+        spec, fields, arcs = self._spec, self._fields, self._arcs_of(of)
         found = [fields["vertex", name][of] for name in spec.vertex_fields]
         return found + [fields["edge", name][arcs] for name in sorted(spec.edge_writes)]
 
     def _state(self, of: slice) -> list[np.ndarray]:
         """What a checkpoint has of some vertices and their edges: values, which vertices are active, and aggregates."""
-        found = self._written(of) + [self._fields["aggregate", name] for name in self._spec.aggregators]
-        active = self._work.active[of]
-        waits = self._waiting.flags[of] & (active == 0)
-        return [*found, np.packbits((active == self._superstep + 1) | waits)]
+        found = [*self._written(of), *(self._fields["aggregate", name] for name in self._spec.aggregators)]
+        return [*map(self._on_host, found), np.packbits(self._on_host(self._is_to_begin(of)))]
+
+    def _arcs_of(self, of: slice) -> Any:
+        """The arcs of a rank with some vertices, as an index of this form's arrays."""
+        found = arcs_of(self._arcs, of, self._pulls)
+        return self._from_host(found) if isinstance(found, np.ndarray) else found
 
     def _take_state(self, of: slice, state: list[np.ndarray]) -> None:
         """Take what a checkpoint has of some vertices."""
-        spec, fields, arcs = self._spec, self._fields, arcs_of(self._arcs, of, self._pulls)
-        values = iter(state)
+        spec, fields, arcs = self._spec, self._fields, self._arcs_of(of)
+        values = map(self._from_host, state[:-1])
         for name in spec.vertex_fields:
             fields["vertex", name][of] = next(values)
         for name in sorted(spec.edge_writes):
             fields["edge", name][arcs] = next(values)
         for name in spec.aggregators:
             fields["aggregate", name][:] = next(values)
-        flags = np.unpackbits(next(values), count=of.stop - of.start).view(np.bool_)
-        active = np.flatnonzero(flags) + of.start
+        flags, own = np.unpackbits(state[-1], count=of.stop - of.start).view(np.bool_), self._own
         if not self._pulls:  # messages for active vertices of other ranks would not be listed
-            active = active[(active >= self._own.start) & (active < self._own.stop)]
-        self._work.active[active] = self._superstep + 1
+            flags[: max(0, own.start - of.start)] = False
+            flags[max(0, own.stop - of.start) :] = False
+        self._activate(of, self._from_host(flags))
 
     def _ask(self, phase: Phase) -> int:
         """Ask vertices whether they are active; how many are, on all ranks."""
-        self._shared[[COUNT, EDGES]] = 0
-        self._shared[LISTED] = -1
-        self._call(phase, work=PROGRAM_ITEM * (self._own.stop - self._own.start))
+        self._vote(phase)
         self._share()
-        if self._total == _UNKNOWN:
+        if self._total == UNKNOWN:
             self._total = self._active_vertices()
         return self._total
-
-    def _release(self) -> int:
-        """Let vertices begin that wait; how many do, on all ranks."""
-        total, begun = self._waiting.release(self._superstep + 1, self._best)
-        offsets = self._arcs.offsets
-        edges = offsets[begun + 1].astype(np.int64) - offsets[begun].astype(np.int64)
-        self._shared[[COUNT, EDGES, LISTED]] = len(begun), int(edges.sum()), -1
-        return total
-
-    def _best(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of the active vertices of each thread, the one with the best first message, and that."""
-        threads = self._run.num_threads
-        vertices, values = np.full(threads, NO_VERTEX), np.full(threads, self._identity, self._message)
-        self._call(Phase.BEST, vertices, values, work=PROGRAM_ITEM * (self._own.stop - self._own.start))
-        found = vertices != NO_VERTEX
-        return vertices[found], values[found]
-
-    def _push(self) -> int:
-        """Begin a superstep: send messages. The active vertices of all ranks; if there are none, nothing was done."""
-        shared, own = self._shared, self._own
-        self._superstep += 1
-        volume = int(shared[COUNT] + shared[EDGES])
-        self._listed = volume * LIST_ADVANTAGE < own.stop - own.start
-        if self._listed and shared[LISTED] < 0:
-            self._call(Phase.LIST)
-            self._next_list()
-        self._call(Phase.SEND_LISTED if self._listed else Phase.SEND, work=PROGRAM_ITEM * volume)
-        return self._deliver(self._group, range(self._group.size), self._count)
-
-    def _deliver(self, group: Group, ranks: Sequence[int], word: int) -> int:
-        """Send messages to the owners of the vertices that got them here, and take those of others.
-
-        Args:
-            group, ranks: who speaks, and which ranks of the run these are.
-            word: see `Group.exchange`. The sum of all words is returned.
-        """
-        shared, work, own, ranges = self._shared, self._work, self._own, self._ranges
-        if self._listed:
-            touched = work.touched[: shared[TOUCHED]]
-            touched = touched[touched != NO_VERTEX]
-            is_own = (touched >= own.start) & (touched < own.stop)
-            elsewhere = np.sort(touched[~is_own])
-            mine = touched[is_own]
-            work.touched[: len(mine)] = mine
-            shared[TOUCHED] = len(mine)
-            cut = np.searchsorted(elsewhere, ranges.begins)
-            reached = [elsewhere[cut[rank] : cut[rank + 1]] for rank in ranks]
-        else:
-            reached = [self._reached(rank) for rank in ranks]
-        parts = list[np.ndarray]()
-        for rank, vertices in zip(ranks, reached, strict=True):
-            parts.append(packed(vertices, ranges.of(rank), [work.messages[vertices]]))
-            work.messages[vertices] = self._identity
-        received, words = group.exchange(parts, word)
-        taken = [unpacked(part, own, [self._message]) for part in received]
-        vertices = np.concatenate([each for each, _ in taken])
-        if len(vertices):
-            values = np.concatenate([each for _, (each,) in taken])
-            self._call(Phase.COMBINE, vertices.astype(np.uint32), values)
-        return sum(words)
-
-    def _reached(self, rank: int) -> np.ndarray:
-        """The vertices of another rank that got messages here."""
-        if rank == self._group.rank:
-            return np.empty(0, np.int64)
-        of = self._ranges.of(rank)
-        return np.flatnonzero(self._work.received[of] == self._superstep) + of.start
-
-    def _gather(self, total: int) -> None:
-        """Begin a superstep: gather messages, from so many active vertices of all ranks."""
-        own, count = self._own, int(self._shared[COUNT])
-        self._superstep += 1
-        self._listed = False
-        self._shared[COUNT] = total
-        offsets = self._arcs.in_offsets
-        arcs = int(offsets[own.stop]) - int(offsets[own.start])
-        self._call(Phase.GATHER, work=PROGRAM_ITEM * arcs)
-        self._shared[COUNT] = count
-
-    def _compute(self) -> None:
-        """Compute the vertices that are active or got a message."""
-        shared = self._shared
-        volume = int(shared[LISTED] + shared[TOUCHED]) if self._listed else self._own.stop - self._own.start
-        shared[[COUNT, EDGES]] = 0
-        self._call(Phase.COMPUTE_LISTED if self._listed else Phase.COMPUTE, work=PROGRAM_ITEM * volume)
-        if self._listed:
-            self._next_list()
-            shared[FLIP] = 1 - shared[FLIP]
-        else:
-            shared[LISTED], shared[NEXT], shared[TOUCHED] = -1, 0, 0
-
-    def _next_list(self) -> None:
-        """Make the list that was filled that of active vertices."""
-        shared = self._shared
-        shared[LISTED], shared[NEXT], shared[TOUCHED] = shared[NEXT], 0, 0
 
     def _share(self) -> None:
         """Tell other ranks what has changed: values, which vertices are active if messages are pulled, and what
         aggregates are of this rank's vertices. How many vertices are active is known then, if anything was told."""
-        group, told, self._total = self._group, list[list[np.ndarray]](), _UNKNOWN
+        told, self._total = list[list[Any]](), UNKNOWN
         if self._reads.anywhere:
-            for rank, part in enumerate(group.exchange(self._anywhere.changes())[0]):
+            for rank, (part,) in enumerate(self._exchange([self._anywhere.changes()])[0]):
                 self._take(self._anywhere, rank, part)
+        tells_active = self._pulls and self._group.size > 1
         if self._reads.across:
             told.append(self._across.changes())
-        if self._pulls and group.size > 1:
+        if tells_active:
             told.append(self._active_for())
         if self._spec.aggregators:
-            told.append([self._folded()] * group.size)
+            told.append([self._folded()] * self._group.size)
         if not told:
             return
-        parts = [joined(of_rank) for of_rank in zip(*told, strict=True)]
-        received, counts = group.exchange(parts, self._count)
-        for rank, part in enumerate(received):
-            pieces = iter(separated(part, len(told)))
+        received, counts = self._exchange(told)
+        for rank, parts in enumerate(received):
+            pieces = iter(parts)
             if self._reads.across:
                 self._take(self._across, rank, next(pieces))
-            if self._pulls and group.size > 1:
+            if tells_active:
                 of = self._ranges.of(rank)
-                self._work.active[of][placed(next(pieces), of, [])[0]] = self._superstep + 1
+                self._activate(of, self._placed(next(pieces), of))
             if self._spec.aggregators:
                 self._take_folded(rank, next(pieces))
         if self._spec.aggregators:
             self._join_folded()
         self._total = sum(counts)
 
-    def _take(self, told: Shared, rank: int, part: np.ndarray) -> None:
+    def _take(self, told: Any, rank: int, part: Any) -> None:
         if rank != self._group.rank:
             told.take(part, self._ranges.of(rank))
 
-    def _active_for(self) -> list[np.ndarray]:
-        """For each rank, which vertices are active of those that it gathers from."""
-        own = self._own
-        sends = self._work.active[own] == self._superstep + 1
-        return [packed_flags(sends if wanted is None else sends & wanted, own, []) for wanted in self._wanted]
-
-    def _folded(self) -> np.ndarray:
-        """What the aggregates of this rank's parts are, as bytes."""
+    def _folded(self) -> Any:
+        """What the aggregates of this rank's parts are, to be told."""
         mine = self._parts[self._group.rank]
         for part in (part for part in mine if part.results):
             of = slice(part.low, part.high)
             work = PROGRAM_ITEM * (part.high - part.low)
             self._call(Phase.FOLD, of=of, step=part.length, first=part.first, work=work)
-        return np.concatenate([each[_places(mine)].view(np.uint8) for each in self._results])
+        return self._whole([each[places_of(mine)] for each in self._results])
 
     @property
-    def _results(self) -> list[np.ndarray]:
+    def _results(self) -> list[Any]:
         """The results of parts of all ranks, of each aggregate."""
         return [self._fields["partial", name] for name in self._spec.aggregators]
 
-    def _take_folded(self, rank: int, told: np.ndarray) -> None:
+    def _take_folded(self, rank: int, told: Any) -> None:
         """Take what the aggregates of a rank's parts are."""
-        places, results = _places(self._parts[rank]), self._results
-        found = columns_of(told, places.stop - places.start, [each.dtype for each in results])
+        places, results = places_of(self._parts[rank]), self._results
+        found = self._columns(told, places.stop - places.start, [each.dtype for each in results])
         for each, values in zip(results, found, strict=True):
             each[places] = values
 
@@ -455,15 +350,10 @@ class Rank:
         for block in self._blocks:
             if block.stop > block.start + 1:
                 self._call(Phase.TOTAL, of=block)
-        begins = [block.start for block in self._blocks]
+        begins = self._from_host(np.array([block.start for block in self._blocks], np.int64))
         for each in self._results:
             each[: len(begins)] = each[begins]
         self._call(Phase.TOTAL, of=slice(0, len(begins)))
-
-    def _goes_on(self) -> bool:
-        """Whether the program says to go on, which it says on all ranks alike."""
-        self._call(Phase.PROCEED)
-        return bool(self._shared[FORM])
 
     def _outcome(self, ended: Ending) -> PartOutcome:
         spec, fields, group = self._spec, self._fields, self._group
@@ -473,11 +363,16 @@ class Rank:
         notes = (
             f"rank {group.rank} of {group.size} has the vertices {self._own.start:,} to {self._own.stop - 1:,}",
             f"ranks {way}",
+            *self._notes(),
             f"{group.exchanges:,} exchanges; this rank sent {group.sent_bytes:,} bytes",
         )
         return PartOutcome(
-            {name: fields["vertex", name] for name in spec.vertex_fields},
-            {name: fields["edge", name] for name in spec.edge_fields if name in spec.edge_writes},
+            {name: self._of_own(fields["vertex", name]) for name in spec.vertex_fields},
+            {
+                name: self._on_host(fields["edge", name])
+                for name in spec.edge_fields
+                if name in spec.edge_writes
+            },
             {name: fields["aggregate", name][0].item() for name in spec.aggregators},
             self._superstep,
             ended,
@@ -489,11 +384,6 @@ class Rank:
         )
 
 
-def _places(parts: list[Part]) -> slice:
+def places_of(parts: list[Part]) -> slice:
     """Where the results of one rank's parts are among those of all ranks."""
     return slice(parts[0].first, parts[-1].first + parts[-1].results)
-
-
-def _slots(m: int, message: np.dtype, slot_of: np.ndarray) -> Buffer:
-    """A buffer for messages that are kept. Its arrays are zeros, which take no memory until they are used."""
-    return Buffer(slot_of, np.zeros(m, np.uint8), tuple(np.zeros(m, dtype) for dtype in slot_dtypes(message)))

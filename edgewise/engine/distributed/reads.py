@@ -7,6 +7,11 @@ hand, or the other end of an edge. What is not seen to be one of these may be an
 import ast
 from typing import NamedTuple
 
+import numpy as np
+
+from edgewise.engine.cpu.arguments import SizedArcs
+from edgewise.engine.distributed.group import Group
+from edgewise.engine.distributed.partition import Ranges
 from edgewise.errors import DistributedError
 from edgewise.program.inspect import Specification
 from edgewise.program.source import UserFunction
@@ -99,3 +104,23 @@ def _is_assigned(function: UserFunction, name: str) -> bool:
         or (isinstance(node, ast.MatchAs) and node.name == name)
         for node in ast.walk(function.tree)
     )
+
+
+def wanted_by(arcs: SizedArcs, ranges: Ranges, group: Group, pulls: bool) -> list[np.ndarray | None]:
+    """For each rank, which of this rank's vertices are at the other ends of its edges: a flag for each. All ranks call
+    it.
+
+    Args:
+        arcs: the graph.
+        ranges, group: the ranks.
+        pulls: whether a rank's edges are the in-edges of its vertices.
+    """
+    own = ranges.own
+    offsets, ends = (arcs.in_offsets, arcs.in_sources) if pulls else (arcs.offsets, arcs.targets)
+    seen = np.zeros(arcs.n, np.bool_)
+    seen[ends[int(offsets[own.start]) : int(offsets[own.stop])]] = True
+    seen[own] = False
+    parts = [np.packbits(seen[ranges.of(rank)]) for rank in range(group.size)]
+    return [
+        np.unpackbits(part, count=own.stop - own.start).view(np.bool_) for part in group.exchange(parts)[0]
+    ]

@@ -6,6 +6,7 @@ Those that were reached send what they have got. The others begin when no vertex
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -28,17 +29,27 @@ class Waiting:
         own: this rank's vertices.
         offsets: of the out-edges of all vertices, shape (n + 1,).
         active: the last superstep in which each vertex was active, 0 for none, shape (n,).
+        takes_least: whether the least of what `best` finds is the best, not the largest; by the combiner if left out.
+        module: NumPy, or what these arrays are of.
 
     Attributes:
         flags: which vertices wait, if they were never active; bool, shape (n,).
     """
 
     def __init__(
-        self, spec: Specification, group: Group, own: slice, offsets: np.ndarray, active: np.ndarray
+        self,
+        spec: Specification,
+        group: Group,
+        own: slice,
+        offsets: Any,
+        active: Any,
+        takes_least: bool | None = None,
+        module: Any = np,
     ) -> None:
         self._group, self._own, self._offsets, self._active = group, own, offsets, active
-        self._may_wait, self._takes_least = spec.best_first, spec.combine.name == "MIN"
-        self.flags = np.zeros(len(active), np.bool_)
+        self._may_wait, self._module = spec.best_first, module
+        self._takes_least = spec.combine.name == "MIN" if takes_least is None else takes_least
+        self.flags = module.zeros(len(active), np.bool_)
         self._are_waiting, self._most, self._times_alone = False, 0, 0
 
     def begin(self, total: int) -> bool:
@@ -56,9 +67,7 @@ class Waiting:
         self._are_waiting = True
         return True
 
-    def release(
-        self, superstep: int, best: Callable[[], tuple[np.ndarray, np.ndarray]]
-    ) -> tuple[int, np.ndarray]:
+    def release(self, superstep: int, best: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[int, Any]:
         """Make vertices active that wait: the one with the best message as long as most of them wait, then all.
 
         Args:
@@ -72,18 +81,18 @@ class Waiting:
         if not self._are_waiting:
             return 0, np.empty(0, np.int64)
         waiting &= active == 0
-        total, alone = self._group.total(int(np.count_nonzero(waiting))), None
+        total, alone = self._group.total(int(self._module.count_nonzero(waiting))), None
         self._most = max(self._most, total)
         active[waiting] = superstep
         if 2 * total > self._most and self._times_alone < _TIMES_ALONE:
             self._times_alone += 1
             alone = self._best_of_all(*best())
         if alone is None:
-            begun = np.flatnonzero(waiting) + self._own.start
+            begun = self._module.flatnonzero(waiting) + self._own.start
             waiting[:], self._are_waiting = False, False
             return total, begun
         active[waiting] = 0
-        begun = np.array([alone] if self._own.start <= alone < self._own.stop else [], np.int64)
+        begun = self._module.array([alone] if self._own.start <= alone < self._own.stop else [], np.int64)
         self._active[begun] = superstep
         return 1, begun
 

@@ -25,6 +25,17 @@ def device_number() -> int:
     return int(cupy().cuda.runtime.getDevice())
 
 
+def device_uuid() -> str:
+    """What the current GPU is called by, which no other one is, on any machine."""
+    return str(current_device().uuid)
+
+
+def use_device(number: int) -> None:
+    """Have CuPy use a GPU in this thread from now on: of those that there are, the one of this number, counted on from
+    the first after the last."""
+    cupy().cuda.Device(number % cupy().cuda.runtime.getDeviceCount()).use()
+
+
 def problem() -> str | None:
     """Why no GPU can be used, or None if one can."""
     try:

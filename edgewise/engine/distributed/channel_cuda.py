@@ -1,0 +1,224 @@
+"""How ranks with GPUs speak: by NCCL from GPU to GPU, or by gloo through the host's memory.
+
+NCCL refuses two ranks on one GPU, and a machine may lack it. Then parts are copied to locked memory of the host, sent
+as those of ranks on CPUs are, and copied to the GPU again.
+"""
+
+import datetime
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from typing import Any, final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from edgewise.engine.distributed.exchange_cuda import Part
+from edgewise.engine.distributed.group import Group, timeout_seconds
+from edgewise.kernels.cuda.memory import (
+    copy_of,
+    cupy,
+    current_stream,
+    device_number,
+    device_uuid,
+    empty,
+    finish,
+    host_copy,
+    pinned,
+    receive,
+)
+
+#: Seconds between two looks at whether an exchange has ended, once it has taken SPIN seconds.
+_PAUSE, _SPIN = 50e-6, 2e-3
+
+
+class Channel(ABC):
+    """How parts on the GPUs of ranks go from one to the others.
+
+    Attributes:
+        name: for `explain`.
+    """
+
+    name: str
+
+    @abstractmethod
+    def exchange(self, told: Sequence[Sequence[Part]], word: int) -> tuple[list[list[Part]], list[int]]:
+        """Send each rank its parts, and all of them a word.
+
+        Args:
+            told: lists with a part for each rank; as many lists on all ranks.
+            word: a number of 64 bits.
+
+        Returns:
+            For each rank, the parts that it sent to this one; and the word of each.
+
+        Raises:
+            DistributedError: a rank has ended, or does not answer in time.
+        """
+
+
+@final
+class HostChannel(Channel):
+    """Through the host's memory, by the group's own exchange."""
+
+    name = "gloo, through the host's memory"
+
+    def __init__(self, group: Group) -> None:
+        self._group, self._locked = group, pinned(1, np.uint8)
+
+    def exchange(self, told: Sequence[Sequence[Part]], word: int) -> tuple[list[list[Part]], list[int]]:
+        rank, others = (
+            self._group.rank,
+            [each for each in range(self._group.size) if each != self._group.rank],
+        )
+        if not others:
+            return [[parts[0] for parts in told]], [word]
+        of_ranks = list(zip(*told, strict=True))
+        once = {id(part.data): part.data for other in others for part in of_ranks[other] if len(part.data)}
+        there = dict(zip(once, self._on_host(list(once.values())), strict=True))
+        sent = [np.empty(0, np.uint8)] * self._group.size
+        for other in others:
+            heads = np.array([(part.head, len(part.data)) for part in of_ranks[other]], np.int64)
+            data = [there[id(part.data)] for part in of_ranks[other] if len(part.data)]
+            sent[other] = np.concatenate([heads.view(np.uint8).reshape(-1), *data])
+        received, words = self._group.exchange(sent, word)
+        whole = np.concatenate([received[other][16 * len(told) :] for other in others])
+        data, begin = copy_of(whole) if len(whole) else empty(0, np.uint8), 0
+        found = list[list[Part]]()
+        for other, part in enumerate(received):
+            if other == rank:
+                found.append(list(of_ranks[rank]))
+                continue
+            heads = part[: 16 * len(told)].view(np.int64).reshape(-1, 2)
+            found.append(_cut(data, begin, heads.tolist()))
+            begin += len(part) - 16 * len(told)
+        return found, words
+
+    def _on_host(self, arrays: list[Any]) -> list[np.ndarray]:
+        """Bytes on the GPU as bytes in locked memory."""
+        ends = np.cumsum([0, *map(len, arrays)]).tolist()
+        if ends[-1] == 0:
+            return []
+        if ends[-1] > len(self._locked):
+            self._locked = pinned(ends[-1] + ends[-1] // 4, np.uint8)
+        found = [self._locked[begin:end] for begin, end in pairwise(ends)]
+        for host, values in zip(found, arrays, strict=True):
+            receive(host, values)
+        finish()
+        return found
+
+
+@final
+class NcclChannel(Channel):
+    """From GPU to GPU. All ranks make it together.
+
+    Args:
+        group: the ranks, each of which has a GPU of its own.
+    """
+
+    name = "NCCL"
+
+    def __init__(self, group: Group) -> None:
+        import torch
+        import torch.distributed as distributed
+
+        os.environ.setdefault("NCCL_NVLS_ENABLE", "0")  # NVLink multicast
+        torch.cuda.set_device(device_number())
+        self._group, self._seconds = group, timeout_seconds()
+        self._among = distributed.new_group(backend="nccl", timeout=datetime.timedelta(seconds=self._seconds))
+
+    def exchange(self, told: Sequence[Sequence[Part]], word: int) -> tuple[list[list[Part]], list[int]]:
+        of_ranks, size = list(zip(*told, strict=True)), self._group.size
+        given = [sum(len(part.data) for part in of_rank) for of_rank in of_ranks]
+        heads = [
+            [word, any(given), *chain(*((part.head, len(part.data)) for part in of_rank))]
+            for of_rank in of_ranks
+        ]
+        sent = copy_of(np.array(heads, np.int64).reshape(-1))
+        received = empty(len(sent), np.int64)
+        even = [sent.nbytes // size] * size
+        self._swap(received.view(np.uint8), sent.view(np.uint8), even, even)
+        rows = host_copy(received).reshape(size, -1)
+        got = rows[:, 3::2].sum(axis=1).tolist()
+        data = empty(sum(got), np.uint8)
+        if rows[:, 1].any():
+            whole = [part.data for of_rank in of_ranks for part in of_rank if len(part.data)]
+            self._swap(data, cupy().concatenate(whole) if whole else empty(0, np.uint8), got, given)
+        begins = np.cumsum([0, *got]).tolist()
+        found = [
+            _cut(data, begin, row[2:].reshape(-1, 2).tolist())
+            for row, begin in zip(rows, begins, strict=False)
+        ]
+        return found, rows[:, 0].tolist()
+
+    def _swap(self, into: Any, sent: Any, got: list[int], given: list[int]) -> None:
+        """Send each rank so many bytes, and wait until so many of each are here."""
+        import torch
+        import torch.distributed as distributed
+
+        group, stream = self._group, current_stream()
+        group.sent_bytes += len(sent) - given[group.rank]
+        group.exchanges += 1
+        try:
+            with torch.cuda.stream(
+                torch.cuda.ExternalStream(stream) if stream else torch.cuda.default_stream()
+            ):
+                work = distributed.all_to_all_single(
+                    _tensor(into), _tensor(sent), got, given, group=self._among, async_op=True
+                )
+                self._await(work)
+                work.wait()
+        except RuntimeError as error:
+            raise group.lost(error) from error
+
+    def _await(self, work: Any) -> None:
+        """Wait for an exchange as long as ranks wait for each other. Raises RuntimeError after that."""
+        began = time.perf_counter()
+        while not work.is_completed():
+            waited = time.perf_counter() - began
+            if waited > self._seconds:
+                raise RuntimeError("an exchange by NCCL has not ended")
+            if waited > _SPIN:
+                time.sleep(_PAUSE)
+
+
+def _tensor(values: Any) -> Any:
+    """An array on the GPU as a tensor of PyTorch in the same memory."""
+    import torch
+
+    if len(values) == 0:
+        return torch.empty(0, dtype=torch.uint8, device=device_number())
+    return torch.from_dlpack(values)
+
+
+def _cut(data: Any, begin: int, heads: list[list[int]]) -> list[Part]:
+    """The parts that lie one after the other in bytes, from `begin` on."""
+    found = list[Part]()
+    for head, length in heads:
+        found.append(Part(head, data[begin : begin + length]))
+        begin += length
+    return found
+
+
+def _has_nccl() -> bool:
+    """Whether PyTorch can use NCCL on this rank."""
+    import torch
+    import torch.distributed as distributed
+
+    return bool(torch.cuda.is_available() and distributed.is_nccl_available())
+
+
+_channels: "WeakKeyDictionary[Group, Channel]" = WeakKeyDictionary()
+
+
+def channel_of(group: Group) -> Channel:
+    """How the ranks of a group speak, decided by all of them together at the first call: by NCCL if each has a GPU of
+    its own, and has NCCL."""
+    if group not in _channels:
+        own = np.frombuffer(device_uuid().encode(), np.uint8)
+        gpus, have_nccl = group.everywhere(own, _has_nccl())
+        apart = len({gpu.tobytes() for gpu in gpus}) == group.size
+        _channels[group] = NcclChannel(group) if apart and all(have_nccl) else HostChannel(group)
+    return _channels[group]

@@ -1,0 +1,327 @@
+"""A rank on a GPU: a launch for each phase, over arrays of CuPy; what ranks tell each other is made and taken there."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from edgewise.balance.contract import Plan
+from edgewise.engine.cuda.arguments import Arcs, stored_identity
+from edgewise.engine.cuda.control import CONTROL, COUNT, EDGES, ENDED
+from edgewise.engine.distributed.channel_cuda import Channel
+from edgewise.engine.distributed.exchange import columns_of
+from edgewise.engine.distributed.exchange_cuda import (
+    Part,
+    SharedOnGpu,
+    as_bytes,
+    parts_by_ranks,
+    parts_of,
+    placed,
+)
+from edgewise.engine.distributed.kernel_cuda import RankPhase, RankWork, Slots, Told
+from edgewise.engine.distributed.phases import Phase
+from edgewise.engine.distributed.rank import Layout, Rank, places_of
+from edgewise.engine.distributed.waiting import Waiting
+from edgewise.engine.lowering.accessors import own_array_order
+from edgewise.engine.lowering.binding import Binding
+from edgewise.engine.lowering.message_buffer import slot_dtypes
+from edgewise.execution import Execution
+from edgewise.kernels.cuda.arguments import address, packed, words
+from edgewise.kernels.cuda.device import WARP
+from edgewise.kernels.cuda.launch import Kernel
+from edgewise.kernels.cuda.memory import (
+    copy_of,
+    cupy,
+    device_number,
+    empty,
+    full,
+    host_copy,
+    pinned,
+    receive,
+    signals,
+    wait,
+    zeros,
+)
+
+
+class OnGpu(NamedTuple):
+    """What a run needs that lies on the GPU, and is not the run's own.
+
+    Attributes:
+        arcs: those of this rank.
+        long: see `RankWork`.
+        slot_of: see `Slots`; empty for programs whose messages are combined.
+        plan: which threads send along which arcs.
+        channel: how ranks speak.
+        copies: what runs only read, by kind and name.
+        supplied: see `RankPhase`.
+    """
+
+    arcs: Arcs
+    long: Any
+    slot_of: Any
+    plan: Plan
+    channel: Channel
+    copies: dict[tuple[str, str], Any]
+    supplied: int
+
+
+@final
+class GpuRank(Rank):
+    """One run on one rank, on its GPU.
+
+    Args:
+        laid_out, on_gpu: what is run.
+        kernel: the program's.
+        run: progress.
+        parameters, given: see `AbstractEngine.__call__`.
+    """
+
+    def __init__(
+        self,
+        laid_out: Layout,
+        on_gpu: OnGpu,
+        kernel: Kernel,
+        run: Execution,
+        parameters: dict[str, Any],
+        given: dict[str, Any],
+    ) -> None:
+        super().__init__(laid_out, run)
+        spec, message, n, own = self._spec, self._message, self._n, self._own
+        self._kernel, self._channel, self._num_long = kernel, on_gpu.channel, len(on_gpu.long)
+        self._fields = self._arrays(laid_out.binding, on_gpu.copies, parameters, given)
+        self._nothing = stored_identity(spec.combine, message)
+        kept = self._nothing.dtype
+        self._sent_as = np.dtype(np.uint8) if message.kind == "b" else kept
+        self._messages = full(0 if spec.keeps_messages else n, self._nothing, kept)
+        self._received, self._stamps = zeros(n, np.uint32), zeros(n, np.uint32)
+        self._control, self._words = zeros(CONTROL.size, np.int64), pinned(CONTROL.size, np.int64)
+        self._signals, self._num_active, self._num_edges = signals(2), 0, 0
+        self._unused = Told(empty(1, np.uint32), empty(1, kept))
+        self._readers = copy_of(np.array(self._wanted)) if self._pulls and self._group.size > 1 else None
+        passed = [
+            (self._fields if key in self._fields else on_gpu.copies)[key] for key in own_array_order(spec)
+        ]
+        #: Floats are stored as keys, of which the least is the best.
+        self._takes_least = spec.combine.name == "MIN" or message.kind == "f"
+        self._waiting = Waiting(
+            spec, self._group, own, on_gpu.arcs.offsets, self._stamps, self._takes_least, cupy()
+        )
+        self._held = on_gpu  # its arrays are at addresses in what is passed
+        self._passed = RankPhase(
+            graph=packed(on_gpu.arcs),
+            work=packed(RankWork(self._stamps, empty(own.stop - own.start, np.uint32), on_gpu.long)),
+            told=self._unused,
+            own=tuple(words(each) if each.dtype.kind == "b" else address(each) for each in passed),
+            messages=words(self._messages),
+            received=self._received,
+            control=words(self._control),
+            plan=packed(on_gpu.plan.of_run(empty)),
+            buffer=packed(_slots(message, on_gpu.slot_of) if spec.keeps_messages else ()),
+            phase=0,
+            n=n,
+            m=self._m,
+            superstep=0,
+            low=0,
+            high=0,
+            step=1,
+            first=0,
+            number=0,
+            everyone=False,
+            supplied=on_gpu.supplied,
+        )
+
+    def _arrays(
+        self,
+        binding: Binding,
+        copies: dict[tuple[str, str], Any],
+        parameters: dict[str, Any],
+        given: dict[str, Any],
+    ) -> dict[tuple[str, str], Any]:
+        """The arrays that the run writes, and its parameters."""
+        arrays: dict[tuple[str, str], Any] = {}
+        for name, dtype in binding.vertex.items():
+            arrays["vertex", name] = (
+                copies["initial", name].copy() if name in given else empty(self._n, dtype)
+            )
+        for name in binding.spec.edge_writes:
+            arrays["edge", name] = copies["edge", name].copy()
+        for name, value in parameters.items():
+            arrays["parameter", name] = copy_of(np.array([value]))
+        for name, dtype in binding.aggregates.items():
+            arrays["aggregate", name] = zeros(1, dtype)
+            arrays["partial", name] = empty(max(1, self._num_results + self._length), dtype)
+        return arrays
+
+    def _launch(self, phase: Phase, threads: int, **how: Any) -> None:
+        """Start a phase on this rank's vertices, or on others.
+
+        Args:
+            phase: which one.
+            threads: how many find something to do.
+            how: fields of `RankPhase`.
+        """
+        own = {"low": self._own.start, "high": self._own.stop, "superstep": self._superstep}
+        self._control[...] = 0
+        arguments = self._passed._replace(phase=int(phase), **{**own, **how})
+        blocks = -(-max(threads, 1) // self._kernel.threads)
+        self._kernel.start([arguments], min(self._kernel.blocks, blocks))
+
+    def _answer(self) -> np.ndarray:
+        """The words that the last phase has left."""
+        receive(self._words, self._control)
+        wait(self._signals, None)
+        return self._words
+
+    @property
+    def _num_results(self) -> int:
+        """The results of parts of all ranks, after which there is room for a value of each vertex of this one."""
+        number: int = places_of(self._parts[-1]).stop
+        return number
+
+    @property
+    def _length(self) -> int:
+        """The vertices of this rank."""
+        length: int = self._own.stop - self._own.start
+        return length
+
+    @property
+    def _count(self) -> int:
+        return self._num_active
+
+    def _call(
+        self, phase: Phase, *, of: slice | None = None, step: int = 1, first: int = 0, work: float = 0.0
+    ) -> None:
+        of = self._own if of is None else of
+        length = of.stop - of.start
+        if phase != Phase.FOLD or step == 1:
+            self._launch(
+                phase, 1 if phase == Phase.TOTAL else length, low=of.start, high=of.stop, first=first
+            )
+            return
+        results, begin = -(-length // step), self._num_results
+        self._launch(phase, WARP * results, low=of.start, high=of.stop, step=step, first=begin)
+        for each in self._results:
+            each[first : first + results] = each[begin : begin + length : step]
+
+    def _counted(self, phase: Phase) -> None:
+        """Carry out a phase that says which vertices are active next, and note how many."""
+        self._launch(phase, self._length)
+        words = self._answer()
+        self._num_active, self._num_edges = int(words[COUNT]), int(words[EDGES])
+
+    def _vote(self, phase: Phase) -> None:
+        self._counted(phase)
+
+    def _recount(self) -> None:
+        self._counted(Phase.LIST)
+
+    def _hold(self, total: int) -> bool:
+        return self._waiting.begin(total)
+
+    def _release(self) -> int:
+        total, _ = self._waiting.release(self._superstep + 1, self._best)
+        self._counted(Phase.LIST)
+        return total
+
+    def _best(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of this rank's active vertices, the one with the best first message, and that as it is stored."""
+        if self._length == 0:
+            return np.empty(0, np.uint32), np.empty(0, self._nothing.dtype)
+        values, least = empty(self._length, self._nothing.dtype), self._takes_least
+        self._launch(Phase.BEST, self._length, told=Told(self._unused.vertices, values))
+        place = int(values.argmin() if least else values.argmax())
+        value = host_copy(values[place : place + 1])
+        is_better = value < self._nothing if least else value > self._nothing
+        return np.array([self._own.start + place], np.uint32)[is_better], value[is_better]
+
+    def _compute(self) -> None:
+        self._counted(Phase.COMPUTE)
+
+    def _goes_on(self) -> bool:
+        self._launch(Phase.PROCEED, 1)
+        return bool(self._answer()[ENDED])
+
+    def _gather(self, total: int) -> None:
+        self._superstep += 1
+        threads, everyone = max(self._length, WARP * self._num_long), total == self._n
+        self._launch(Phase.GATHER, threads, number=self._num_long, everyone=everyone)
+
+    def _push(self) -> int:
+        self._superstep += 1
+        count = self._num_active
+        if count:
+            self._launch(Phase.SEND, count + self._num_edges, number=count)
+        if self._group.size == 1:
+            return count
+        reached = self._received == self._superstep
+        reached[self._own] = False
+        parts, found = parts_by_ranks(reached, self._ranges.begins, self._told_to)
+        self._messages[found] = self._nothing
+        received, counts = self._channel.exchange([parts], count)
+        for rank, (part,) in enumerate(received):
+            if rank != self._group.rank and len(part.data):
+                self._join(part)
+        return sum(counts)
+
+    def _told_to(self, vertices: Any) -> Any:
+        """The messages for vertices of other ranks, as they are sent."""
+        found = self._messages[vertices]
+        return (found != 0).view(np.uint8) if self._message.kind == "b" else found
+
+    def _join(self, part: Part) -> None:
+        """Combine the messages of another rank with those that are here."""
+        own = self._own
+        places, (values,) = placed(part, own, [self._sent_as])
+        places = cupy().arange(self._length) if isinstance(places, slice) else places
+        told = Told((places + own.start).astype(np.uint32), values.astype(self._nothing.dtype))
+        self._launch(Phase.COMBINE, len(values), told=told, number=len(values))
+
+    def _sharing(self, arrays: Sequence[Any], wanted: Sequence[np.ndarray | None]) -> SharedOnGpu:
+        return SharedOnGpu(arrays, self._own, wanted)
+
+    def _active_for(self) -> list[Part]:
+        return parts_of(self._is_active(self._own) & self._readers, self._own, [])
+
+    def _placed(self, part: Part, among: slice) -> Any:
+        return placed(part, among, [])[0]
+
+    def _is_active(self, of: slice) -> Any:
+        return self._stamps[of] == self._superstep + 1
+
+    def _is_to_begin(self, of: slice) -> Any:
+        return self._is_active(of) | (self._waiting.flags[of] & (self._stamps[of] == 0))
+
+    def _activate(self, of: slice, places: Any) -> None:
+        self._stamps[of][places] = self._superstep + 1
+
+    def _whole(self, arrays: Sequence[Any]) -> Part:
+        return Part(0, as_bytes(arrays))
+
+    def _columns(self, part: Part, count: int, dtypes: Sequence[np.dtype]) -> list[Any]:
+        return columns_of(part.data, count, dtypes)
+
+    def _exchange(self, told: list[list[Part]]) -> tuple[list[list[Part]], list[int]]:
+        return self._channel.exchange(told, self._count)
+
+    def _on_host(self, values: Any) -> np.ndarray:
+        return host_copy(values)
+
+    def _from_host(self, values: np.ndarray) -> Any:
+        return copy_of(values)
+
+    def _of_own(self, values: Any) -> np.ndarray:
+        found = np.empty(values.shape, values.dtype)
+        found[self._own] = host_copy(values[self._own])
+        return found
+
+    def _notes(self) -> tuple[str, ...]:
+        return (f"on GPU {device_number()}; ranks speak by {self._channel.name}",)
+
+
+def _slots(message: np.dtype, slot_of: Any) -> Slots:
+    """Room for all messages."""
+    size = len(slot_of)
+    return Slots(
+        slot_of, zeros(size, np.uint8), tuple(words(empty(size, dtype)) for dtype in slot_dtypes(message))
+    )

@@ -1,0 +1,179 @@
+"""A script for ranks with GPUs: ``ranks_gpu.py WHAT CHANNEL``; CHANNEL is how they have to speak, "NCCL" or "gloo".
+
+``few`` and ``all`` run programs of tests/ranks_programs.py, and compare them bit for bit with the same on one rank, and
+within rounding with a run by one process on a CPU. ``algorithms``, ``limits`` and ``parts`` are functions here.
+"""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+from ranks_programs import Case, cases, differences, ordinary, undirected
+from test_engines import PROGRAMS
+
+import edgewise as ew
+from edgewise.distributed import PreparedRank
+from edgewise.engine.distributed import channel_cuda
+from edgewise.engine.distributed.exchange_cuda import Part
+from edgewise.engine.distributed.group import Group, connect
+from edgewise.engine.distributed.program_cuda import DistributedGpuProgram
+from edgewise.engine.lowering.compiled import compiled_for
+from edgewise.errors import DeviceWarning, DistributedError, MemoryLimitError
+from edgewise.kernels.cuda.device import device_function
+from edgewise.kernels.cuda.memory import copy_of, host_copy
+from edgewise.kernels.door import cuda_door
+
+LATTICE = ew.generate.lattice(30, 40, seed=2, weights=(1, 9))
+HUBS = ew.generate.rmat(12, 16, seed=4, weights=(1, 9))
+#: Programs that run on these graphs, too.
+LARGE = (
+    "bfs", "sssp", "components", "float sums", "pagerank", "logic and aggregates", "user combiner", "edge fields",
+)  # fmt: skip
+
+
+class Alone(PreparedRank):
+    """A program on one rank, which is not of the group that others are in."""
+
+    def _made(self, on_gpu, delivery, message):
+        group = Group(0, 1)
+        channel_cuda._channels[group] = channel_cuda.HostChannel(group)
+        return DistributedGpuProgram(compiled_for(self.spec, device_function), self._binding, message, group)
+
+
+def run(prepared, case):
+    """A run on one rank by the code for several."""
+    how = {"max_supersteps": None, "progress": None, "memory_limit": None, "check": False, "seed": None}
+    return prepared.run(dict(case.values), **{**how, **case.how})
+
+
+def on_ranks(case, group):
+    """A run on all ranks; on one rank, too, by the code for several."""
+    if group.size == 1:
+        return run(PreparedRank(case.program, case.graph, "cuda", ew.Schedule()), case)
+    program = case.program(**case.values)
+    return ew.run(program, case.graph, distributed=True, device="cuda", **case.how)
+
+
+def compare_programs(group, channel, few):
+    """All runs, with the battery's graphs and those on which warps gather over long rows."""
+    found = cases(few)
+    for name in LARGE:
+        program, values = PROGRAMS[name]
+        for where, graph in (("hubs", HUBS), ("lattice", LATTICE)):
+            graph = undirected(graph) if name == "components" else graph
+            how = {} if program.asynchronous else {"max_supersteps": 8}
+            found.append(Case(name, where, program, graph, values, how, 1))
+    for number, case in enumerate(found):
+        result = on_ranks(case, group)
+        assert f"ranks speak by {channel}" in result.explain(), result.explain()
+        whole, where = result.gather(), f"{case.name} on '{case.where}', rank {group.rank} of {group.size}"
+        if number % group.size == group.rank:
+            alone = run(Alone(case.program, case.graph, "cuda", ew.Schedule()), case).gather()
+            wrong = list(differences(whole, alone))
+            assert not wrong, f"{where}: {wrong}"
+            if not (case.program.asynchronous and case.how.get("max_supersteps") is not None):
+                check_nearly(whole, ordinary(case), where, case.program.asynchronous)
+    if group.rank == 0:
+        print(f"{len(found)} runs are the same", flush=True)
+
+
+def check_nearly(got, expected, where, asynchronous):
+    """Integers are equal; floats within rounding, for a GPU joins products and sums. Vertices of asynchronous programs
+    may wait, so these may take other supersteps."""
+    assert asynchronous or (got.supersteps, got.ended) == (expected.supersteps, expected.ended), where
+    for kind in ("fields", "edge_fields"):
+        for name, values in getattr(expected, kind).items():
+            tolerance = {"float32": 1e-5, "float64": 1e-12}.get(str(values.dtype), 0)
+            how = {"rtol": tolerance, "atol": tolerance, "err_msg": f"{where}: {name}"}
+            np.testing.assert_allclose(getattr(got, kind)[name], values, **how)
+    for name, value in expected.aggregates.items():
+        assert got.aggregates[name] == pytest.approx(value, rel=1e-5, nan_ok=True), f"{where}: {name}"
+
+
+def compare_algorithms(group, channel):
+    """Searches and shortest paths, whose ranks are programs; the others stay on CPUs."""
+    for graph in (LATTICE, HUBS):
+        for find in (ew.bfs, ew.sssp):
+            found, expected = find(graph, 0, distributed=True, device="cuda"), find(graph, 0, device="cpu")
+            for name in ("level", "distance", "parent"):
+                if hasattr(expected, name):
+                    np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+            found.verify(graph)
+            assert f"ranks speak by {channel}" in found.explain(), found.explain()
+    with pytest.raises(DistributedError, match="expected 'cpu'"):
+        ew.pagerank(LATTICE, distributed=True, device="cuda")
+    assert "ranks speak by" not in ew.pagerank(LATTICE, distributed=True).explain()
+    if group.rank == 0:
+        print("algorithms are the same", flush=True)
+
+
+def compare_limits(group, channel):
+    """All ranks are refused where there is no room; "auto" then goes on on the CPUs."""
+    program = PROGRAMS["float sums"][0]
+    with pytest.raises(MemoryLimitError, match="on the GPU") as refused:
+        ew.run(program, HUBS, distributed=True, device="cuda", memory_limit=1000)
+    limit = int(refused.value.needed)
+    result = ew.run(program, HUBS, distributed=True, device="cuda", memory_limit=limit)
+    assert f"ranks speak by {channel}" in result.explain()
+    assert "on a GPU, for each rank has one" in ew.run(program, HUBS, distributed=True).explain()
+    _ = LATTICE.in_offsets
+    needed = {}
+    for device in ("cpu", "cuda"):
+        with pytest.raises(MemoryLimitError) as refused:
+            ew.run(program, LATTICE, distributed=True, device=device, memory_limit=0)
+        needed[device] = group.everywhere(np.empty(0, np.uint8), int(refused.value.needed))[1]
+    assert max(needed["cpu"]) < min(needed["cuda"]), needed
+    with pytest.warns(DeviceWarning, match="the GPU has no room"):
+        result = ew.run(program, LATTICE, distributed=True, memory_limit=max(needed["cpu"]))
+    assert "ranks speak by" not in result.explain()
+    if group.rank == 0:
+        print("limits hold", flush=True)
+
+
+def exchange_parts(group, channel):
+    """Parts of any length arrive as they were sent, by both channels if there is NCCL."""
+    cuda_door().use_device(int(os.environ.get("LOCAL_RANK", "0")))
+    found = channel_cuda.channel_of(group)
+    assert found.name.startswith(channel), found.name
+    for each in {id(one): one for one in (found, channel_cuda.HostChannel(group))}.values():
+        for lengths in ((0, 0), (1, 0), (7, 1001), (0, 3), (2**20 + 1, 13)):
+
+            def told(sender, receiver, list_, length):
+                rng = np.random.default_rng([sender, receiver, list_, length])
+                return rng.integers(0, 256, length if (sender + receiver) % 2 == 0 else length // 2).astype(
+                    np.uint8
+                )
+
+            sent = [
+                [
+                    Part(list_ - 5 * rank, copy_of(told(group.rank, rank, list_, length)))
+                    for rank in range(group.size)
+                ]
+                for list_, length in enumerate(lengths)
+            ]
+            received, words = each.exchange(sent, group.rank * 2**40 - 1)
+            assert words == [rank * 2**40 - 1 for rank in range(group.size)]
+            for rank, parts in enumerate(received):
+                for list_, (part, length) in enumerate(zip(parts, lengths, strict=True)):
+                    assert part.head == list_ - 5 * group.rank
+                    np.testing.assert_array_equal(host_copy(part.data), told(rank, group.rank, list_, length))
+    if group.rank == 0:
+        print("parts arrived", flush=True)
+
+
+def main():
+    what, channel = sys.argv[1:]
+    group = connect()
+    if what in ("few", "all"):
+        if group.size == 1:
+            cuda_door().use_device(0)
+        compare_programs(group, channel, what == "few")
+    else:
+        {"algorithms": compare_algorithms, "limits": compare_limits, "parts": exchange_parts}[what](
+            group, channel
+        )
+
+
+if __name__ == "__main__":
+    main()

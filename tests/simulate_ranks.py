@@ -1,0 +1,256 @@
+"""Ranks on GPUs that tests/simulator.py pretends: threads of this process, which speak by its memory.
+
+``simulate_ranks.py [warps] [NAME]...`` takes some of the programs. With "warps", the simulator has warps of four lanes
+(tests/simulated_warps.py), and rows of a few in-edges are long; that is for programs that pull, for merge path counts
+on at least as many warps in a block as a warp has lanes.
+"""
+
+import sys
+import tempfile
+import threading
+
+import battery
+import kept_messages
+import numpy as np
+import pytest
+import rank_cases
+import test_engines
+from beyond_programs import Reads, lengths
+from simulated_warps import with_warps
+from simulator import SimulatedKernel, pretend
+from test_engines import assert_same
+
+import edgewise as ew
+from edgewise import distributed
+from edgewise.distributed import PreparedRank
+from edgewise.engine.distributed import group as groups
+from edgewise.engine.distributed import partition
+from edgewise.engine.distributed.checkpoint import Checkpoints
+from edgewise.engine.distributed.group import Group
+from edgewise.errors import DistributedError, MemoryLimitError
+from edgewise.run import Prepared
+
+#: Threads that wait for each other so long have failed.
+SECONDS = 240
+
+
+class Threads:
+    """What the threads of a run share: what they give each other, and where they meet."""
+
+    def __init__(self, size):
+        self.given, self.meeting = [None] * size, threading.Barrier(size)
+
+
+class ThreadGroup(Group):
+    """A rank of several in one process."""
+
+    def __init__(self, rank, threads):
+        super().__init__(rank, len(threads.given))
+        self._threads = threads
+
+    def _swap(self, into, sent, got=None, given=None):
+        even = [len(sent) // self.size] * self.size
+        ends = np.cumsum([0, *(given or even)])
+        self._threads.given[self.rank] = [sent[ends[i] : ends[i + 1]].copy() for i in range(self.size)]
+        self._threads.meeting.wait(SECONDS)
+        into[...] = np.concatenate([each[self.rank] for each in self._threads.given])
+        self._threads.meeting.wait(SECONDS)
+        self.sent_bytes += len(sent) - (given or even)[self.rank]
+        self.exchanges += 1
+
+
+class InThread(PreparedRank):
+    """A program on one rank, which is a thread."""
+
+    def __init__(self, group, *arguments):
+        super().__init__(*arguments)
+        self.group = group
+
+    def _made(self, on_gpu, delivery, message):
+        from edgewise.engine.distributed import program_cuda
+        from edgewise.engine.lowering.compiled import compiled_for
+        from edgewise.kernels.cuda.device import device_function
+
+        return program_cuda.DistributedGpuProgram(
+            compiled_for(self.spec, device_function), self._binding, message, self.group
+        )
+
+
+def run_on_ranks(size, program, graph, values, folder=None, **how):
+    """The outcomes of all ranks, one after the other, each gathered to that of the whole run, and that of a rank.
+
+    With a folder, runs keep checkpoints after each second superstep, and there is one of them; else there are two.
+    """
+    threads, found = Threads(size), [None] * size
+    asked = {"max_supersteps": None, "progress": None, "memory_limit": None, "check": False, "seed": None}
+
+    def run(rank):
+        try:
+            group = ThreadGroup(rank, threads)
+            prepared = InThread(group, program, graph, "cuda", ew.Schedule())
+            if folder is not None:
+                prepared.checkpoints = Checkpoints(folder, 2, group, program.__name__)
+            for _ in range(1 if folder else 2):  # the second run is laid out already
+                result = prepared.run(dict(values), **{**asked, **how})
+            found[rank] = result.gather(), result
+        except BaseException as error:
+            found[rank] = error
+            threads.meeting.abort()
+
+    started = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    failures = [each for each in found if isinstance(each, BaseException)]
+    if failures:
+        raise next(
+            (each for each in failures if not isinstance(each, threading.BrokenBarrierError)), failures[0]
+        )
+    return found
+
+
+def values_of(program, graph):
+    """Values for a program on a graph."""
+    if program is Reads:
+        return lengths(graph)
+    if program in rank_cases.PROGRAMS.values():
+        return rank_cases.values_of(program, graph)
+    return {"source": 1} if hasattr(program, "source") else {}
+
+
+PROGRAMS = {
+    **{
+        name: test_engines.PROGRAMS[name][0]
+        for name in (
+            "bfs", "sssp", "components", "pagerank", "float sums", "user combiner", "logic and aggregates",
+            "edge fields",
+        )
+    },
+    **{name: getattr(test_engines, name) for name in ("Widest", "Mirror")},
+    **kept_messages.PROGRAMS,
+    **rank_cases.PROGRAMS,
+    "edge fields of all kinds": Reads,
+}  # fmt: skip
+GRAPHS = {
+    "star in": battery.graphs()["star in"],
+    "random": ew.generate.uniform(8, 24, seed=1, weights=(0, 9)),
+    "undirected": ew.Graph.from_edges(
+        [0, 1, 2, 2, 5, 0], [1, 2, 3, 5, 6, 6], [3, 1, 4, 1, 5, 9], directed=False, num_vertices=7
+    ),
+}
+#: At most so many supersteps, for each takes seconds here.
+MOST = 5
+#: Programs whose messages are combined in an order, that of in-edges, as on a CPU.
+IN_ORDER = ("float sums", "user combiner", "pagerank")
+
+
+def compare_checkpoints():
+    """A run that has ended on all ranks goes on after the last superstep that was kept, on another number of ranks."""
+    program, graph, values = test_engines.PROGRAMS["edge fields"][0], GRAPHS["random"], {}
+    expected = Prepared(program, graph, "cpu").reference(values, MOST)
+
+    def fail(done):
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with tempfile.TemporaryDirectory() as folder:
+        with pytest.raises(KeyboardInterrupt):
+            run_on_ranks(2, program, graph, values, folder, max_supersteps=MOST, progress=fail)
+        for gathered, result in run_on_ranks(3, program, graph, values, folder, max_supersteps=MOST):
+            assert_same(gathered, expected, program.asynchronous)
+            assert "went on after superstep 2 from" in result.explain()
+
+
+def compare_calls():
+    """Calls of a user on the only rank: alone, by the code for several, and algorithms whose ranks are programs."""
+    groups._groups[:], distributed.cuda_problem = [Group(0, 1)], lambda: None
+    graph, program = GRAPHS["random"], test_engines.PROGRAMS["sssp"][0](source=1)
+    expected = ew.run(program, graph, device="cpu")
+    with tempfile.TemporaryDirectory() as folder:
+        for how, told in (({}, "on the GPU"), ({"checkpoint": folder}, "ranks speak by gloo")):
+            result = ew.run(program, graph, distributed=True, device="cuda", **how)
+            np.testing.assert_array_equal(result.distance, expected.distance)
+            np.testing.assert_array_equal(result.gather().distance, expected.distance)
+            assert told in result.explain(), result.explain()
+    assert "on a GPU, for each rank has one" in ew.run(program, graph, distributed=True).explain()
+    for find, names in ((ew.bfs, ("level", "parent")), (ew.sssp, ("distance", "parent"))):
+        found, plain = find(graph, 1, distributed=True, device="cuda"), find(graph, 1, device="cpu")
+        assert "ranks speak by gloo" in found.explain(), found.explain()
+        for name in names:
+            np.testing.assert_array_equal(getattr(found, name), getattr(plain, name), err_msg=name)
+    with pytest.raises(DistributedError, match="expected 'cpu'"):
+        ew.scc(graph, distributed=True, device="cuda")
+
+
+def compare_blocks():
+    """Aggregates of several blocks of vertices, some of which several ranks share."""
+    partition.BLOCK = 3
+    compare("logic and aggregates", PROGRAMS["logic and aggregates"])
+
+
+def compare_refusals():
+    """All ranks are refused where one of them has no room."""
+    program = test_engines.PROGRAMS["float sums"][0]
+    with pytest.raises(MemoryLimitError, match="the limit is 100"):
+        run_on_ranks(2, program, GRAPHS["random"], {}, memory_limit=100)
+    result = run_on_ranks(2, program, GRAPHS["random"], {}, memory_limit=10**6)[0][1]
+    assert "ranks pull" in result.explain() and "through the host's memory" in result.explain()
+
+
+def compare(name, program):
+    """Two and three ranks, and one, against the reference."""
+    for where, graph in GRAPHS.items():
+        values, limit = values_of(program, graph), min(program.max_supersteps or MOST, MOST)
+        expected = Prepared(program, graph, "cpu").reference(values, limit)
+        whole = None
+        if name in IN_ORDER:
+            run = ew.run(
+                program(**values), graph, max_supersteps=limit, device="cpu", schedule=ew.Schedule(ew.Pull())
+            )
+            whole = dict(run.fields)
+        for size in (1, 2, 3) if where == "random" else (2,):
+            found = run_on_ranks(size, program, graph, values, max_supersteps=limit)
+            for rank, (gathered, result) in enumerate(found):
+                assert_same(gathered, expected, program.asynchronous)
+                for field, array in gathered.fields.items():
+                    own = result.fields[field]
+                    assert own.tobytes() == array[result.vertices].tobytes(), (name, where, rank, field)
+                    same = whole is None or whole[field].tobytes() == array.tobytes()
+                    assert same, f"{name} on '{where}', {size} ranks: {field} depends on who computes it"
+                if where == "random":
+                    whole = dict(gathered.fields)
+
+
+def main():
+    """Print the name of each program that agreed; the exit code is 1 where one does not."""
+    if "warps" in sys.argv:
+        with_warps()
+    pretend()
+    start, alone = SimulatedKernel.start, threading.Lock()
+
+    def start_alone(self, *arguments):
+        with alone:
+            start(self, *arguments)
+
+    SimulatedKernel.start = start_alone
+    if "warps" in sys.argv:
+        from edgewise.engine.distributed import gathering_cuda, program_cuda
+
+        gathering_cuda.LONG = program_cuda.LONG = 3
+    others = {
+        "checkpoints": compare_checkpoints,
+        "refusals": compare_refusals,
+        "blocks": compare_blocks,
+        "calls": compare_calls,
+    }
+    for name in [each for each in sys.argv[1:] if each != "warps"] or [*PROGRAMS, *others]:
+        if name in PROGRAMS:
+            compare(name, PROGRAMS[name])
+        else:
+            others[name]()
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()

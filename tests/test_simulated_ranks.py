@@ -1,0 +1,34 @@
+"""The kernels of ranks on GPUs give the answers of the reference, in numba's simulator; see tests/simulate_ranks.py."""
+
+import importlib.util
+
+import pytest
+from simulated import simulated
+
+pytest.importorskip(
+    "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+)
+#: Ranks of a process speak without PyTorch, and ask it whether it has NCCL.
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None,
+    reason="torch is not installed: pip install 'edgewise[distributed]'",
+)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["bfs", "edge fields", "checkpoints", "refusals", "calls"],
+        pytest.param(["warps", "float sums", "user combiner", "median"], marks=pytest.mark.more),
+        pytest.param(["sssp", "components", "pagerank", "logic and aggregates"], marks=pytest.mark.more),
+        pytest.param(["float sums", "user combiner", "Widest", "Mirror"], marks=pytest.mark.more),
+        pytest.param(["median", "vote", "spread", "reads through parents"], marks=pytest.mark.more),
+        pytest.param(["other names", "both ends", "every dtype"], marks=pytest.mark.slow),
+        pytest.param(["every aggregator", "vertices and attributes", "blocks"], marks=pytest.mark.slow),
+        pytest.param(["warps", "vote", "pagerank"], marks=pytest.mark.slow),
+        pytest.param(["edge fields of all kinds"], marks=pytest.mark.slow),
+    ],
+    ids=" ".join,
+)
+def test_ranks_agree_with_the_reference(names: list[str]) -> None:
+    assert simulated("simulate_ranks.py", *names) == [name for name in names if name != "warps"]
