@@ -25,7 +25,7 @@ from benchmarks.papers.edge_vertex_tables import (
     Found,
     stage_gains,
 )
-from benchmarks.papers.load_balancing_claims import counted
+from benchmarks.papers.load_balancing_claims import beside, counted
 from benchmarks.papers.load_balancing_tables import span
 from benchmarks.table import markdown
 
@@ -55,13 +55,6 @@ def verdict(values: Iterable[float], least: float, most: float, digits: int, uni
     if missing and sum(holding) == len(listed) - missing:
         met = f"{missing} of {len(listed)} not measured"
     return f"{span(listed, digits, unit)}: {met}"
-
-
-def beside(values: Iterable[float], low: float, high: float) -> str:
-    """How many of some numbers lie below, within and above what the paper has."""
-    known = [value for value in values if not math.isnan(value)]
-    below, above = sum(value < low for value in known), sum(value > high for value in known)
-    return f"{below} / {len(known) - below - above} / {above}" if known else "-"
 
 
 def claims_table(found: Found) -> str:

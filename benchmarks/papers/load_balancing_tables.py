@@ -1,7 +1,8 @@
 """The tables of docs/papers/load_balancing.md, from what `load_balancing` measured.
 
-Times are compared twice: those of the kernel, and those of the whole, with all overhead. "Shorter" is 1 - time /
-time of BS, in percent. What was not measured, out of memory included, is NaN: no claim holds for it.
+Times are compared three times: those of the kernel, those of the whole, with all overhead, and those of delivering
+messages alone. "Shorter" is 1 - time / time of BS, in percent. What was not measured, out of memory included, is NaN:
+no claim holds for it.
 """
 
 import ast
@@ -15,9 +16,10 @@ from benchmarks.papers.load_balancing_setup import FILES, STRATEGIES
 from benchmarks.table import markdown
 from edgewise import balance
 
-#: Times: the kernel's, a run's, and what a strategy makes of a graph beforehand; with that, as in the paper, all its
-#: overhead and the whole, which are sums of columns.
-KERNEL, RUN, BEFOREHAND, OVERHEAD, WHOLE = "kernel_ms", "ms", "layout_ms", "overhead", "whole"
+#: Times: the kernel's, that part of it in which messages are delivered, a run's, and what a strategy makes of a graph
+#: beforehand; with that, as in the paper, all its overhead and the whole, which are sums of columns.
+KERNEL, DELIVERING, RUN, BEFOREHAND = "kernel_ms", "delivering_ms", "ms", "layout_ms"
+OVERHEAD, WHOLE = "overhead", "whole"
 _SUMS = {OVERHEAD: ("overhead_ms", BEFOREHAND), WHOLE: (RUN, BEFOREHAND)}
 PAPERS = tuple(FILES)
 NAMES = {"sssp": "SSSP", "bfs": "BFS"}
@@ -32,6 +34,10 @@ PRINTED = {
 LINES = "lines of code"
 #: EP whose work chunking is that of a vertex, as in the paper.
 BY_VERTEX = "EP, by vertex"
+#: The paper's strategies with that EP.
+AS_PRINTED = tuple(BY_VERTEX if name == "EP" else name for name in PAPERS)
+#: What tables of claims call the two.
+EPS = {BY_VERTEX: "EP by vertex", "EP": "EP by warp"}
 #: HP leaves short lists to WD.
 BUILT_ON = {"HP": "WD"}
 
@@ -59,7 +65,7 @@ class Found:
             return sum(self.number(graph, program, strategy, part) for part in _SUMS[field])
         text = self.rows.get((graph, program, strategy), {}).get(field, "")
         value = float(text) if text else math.nan
-        return math.nan if field == KERNEL and value == 0 else value
+        return math.nan if field in (KERNEL, DELIVERING) and value == 0 else value
 
     def fact(self, graph: str, field: str) -> float:
         """A number that each row of a graph has."""
@@ -132,25 +138,25 @@ def graphs_table(found: Found) -> str:
 
 
 def times_table(found: Found, program: str) -> str:
-    """Kernel and overhead in milliseconds."""
-    names = found.strategies
-    body = []
-    for graph in found.graphs:
-        pairs = [
-            (found.number(graph, program, name, KERNEL), found.number(graph, program, name, OVERHEAD))
-            for name in names
-        ]
-        body.append([graph, *(f"{shown(kernel, 2)} + {shown(over, 2)}" for kernel, over in pairs)])
-    return markdown([NAMES[program], *names], body)
+    """The kernel, of that delivering alone in brackets, and overhead in milliseconds."""
+
+    def cell(graph: str, name: str) -> str:
+        fields = (KERNEL, DELIVERING, OVERHEAD)
+        kernel, delivering, over = (shown(found.number(graph, program, name, field), 2) for field in fields)
+        return f"{kernel} ({delivering}) + {over}"
+
+    body = [[graph, *(cell(graph, name) for name in found.strategies)] for graph in found.graphs]
+    return markdown([NAMES[program], *found.strategies], body)
 
 
 def shorter_table(found: Found, program: str) -> str:
-    """Percent shorter than BS: the kernel's time, and the whole."""
-    names = found.strategies[1:]
-    body = []
-    for graph in found.graphs:
-        pairs = [[found.shorter(program, name, graph, field) for field in (KERNEL, WHOLE)] for name in names]
-        body.append([graph, *(" / ".join(shown(value, 0, "%") for value in pair) for pair in pairs)])
+    """Percent shorter than BS: the kernel's time, the whole, and delivering alone."""
+    names, fields = found.strategies[1:], (KERNEL, WHOLE, DELIVERING)
+
+    def cell(graph: str, name: str) -> str:
+        return " / ".join(shown(found.shorter(program, name, graph, field), 0, "%") for field in fields)
+
+    body = [[graph, *(cell(graph, name) for name in names)] for graph in found.graphs]
     return markdown([NAMES[program], *names], body)
 
 
@@ -204,13 +210,14 @@ def chunking_table(found: Found) -> str:
 
 
 def lines_of(strategy: str) -> int:
-    """Lines of code of a strategy, with those of the one that it is built on."""
+    """Lines of code of a strategy, with those of the one that it is built on. Ways to chunk work share a file."""
+    strategy = strategy.partition(",")[0]
     own = code_lines(Path(balance.__file__).parent / f"{FILES[strategy]}.py")
     return own + (lines_of(BUILT_ON[strategy]) if strategy in BUILT_ON else 0)
 
 
-def axes(found: Found) -> dict[str, dict[str, float]]:
-    """Time, memory and lines of code of each strategy; geometric means over all runs, of multiples of BS."""
+def axes(found: Found, names: tuple[str, ...] = PAPERS) -> dict[str, dict[str, float]]:
+    """Time, memory and lines of code of some strategies; geometric means over all runs, of multiples of BS."""
     runs = [(graph, program) for graph in found.graphs for program in NAMES]
 
     def mean(value: Callable[[str, str, str], float], name: str) -> float:
@@ -219,9 +226,9 @@ def axes(found: Found) -> dict[str, dict[str, float]]:
         return statistics.geometric_mean(known) if known else math.inf
 
     return {
-        "time": {name: mean(lambda g, p, s: found.number(g, p, s, KERNEL), name) for name in PAPERS},
-        "memory": {name: mean(found.memory, name) for name in PAPERS},
-        LINES: {name: float(lines_of(name)) for name in PAPERS},
+        "time": {name: mean(lambda g, p, s: found.number(g, p, s, KERNEL), name) for name in names},
+        "memory": {name: mean(found.memory, name) for name in names},
+        LINES: {name: float(lines_of(name)) for name in names},
     }
 
 
@@ -232,15 +239,17 @@ def ranks(values: dict[str, float]) -> dict[str, int]:
 
 
 def ranks_table(found: Found) -> str:
-    """What Figure 9 ranks."""
-    columns = axes(found)
+    """What Figure 9 ranks: with EP by vertex, as in the paper, and a row for EP by warp in its place."""
+    by_vertex, by_warp = axes(found, AS_PRINTED), axes(found)
 
-    def cell(axis: str, name: str) -> str:
-        values = columns[axis]
-        return f"{shown(values[name], 0 if axis == LINES else 2)} ({ranks(values)[name]})"
+    def row(columns: dict[str, dict[str, float]], name: str) -> list[str]:
+        return [EPS.get(name, name)] + [
+            f"{shown(values[name], 0 if axis == LINES else 2)} ({ranks(values)[name]})"
+            for axis, values in columns.items()
+        ]
 
-    body = [[name, *(cell(axis, name) for axis in columns)] for name in PAPERS]
-    return markdown(["strategy", *columns], body)
+    body = [*(row(by_vertex, name) for name in AS_PRINTED), row(by_warp, "EP")]
+    return markdown(["strategy", *by_vertex], body)
 
 
 def code_lines(path: Path) -> int:
