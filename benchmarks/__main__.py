@@ -116,6 +116,7 @@ def row_of(edges: Edges, algorithm: str, contender: Contender, outcome: Outcome,
         version=contender.version(),
         **columns_of(outcome),
         verified=verdict,
+        source=str(edges.start) if algorithm in ("bfs", "sssp") else "",
     )
 
 

@@ -13,8 +13,8 @@ import edgewise as ew
 from benchmarks.results import rows_file
 
 FIELDS = (
-    "graph", "vertices", "edges", "threshold", "added", "call", "schedule", "exact_ms", "speedup", "speedup_by_order",
-    "inaccuracy", "is_exact", "making_seconds", "device",
+    "graph", "vertices", "edges", "threshold", "added", "call", "source", "schedule", "exact_ms", "speedup",
+    "speedup_by_order", "inaccuracy", "is_exact", "making_seconds", "device",
 )  # fmt: skip
 GRAPHS: dict[str, Callable[[], ew.Graph]] = {
     "rmat20": lambda: ew.generate.rmat(20, 16, weights=(1, 100)),
@@ -46,6 +46,7 @@ def rows_of(name: str, graph: ew.Graph, device: str, repeat: int) -> Iterator[di
                     "threshold": threshold,
                     "added": told.added,
                     "call": call.__name__,
+                    "source": source if arguments else "",
                     "schedule": schedule,
                     "exact_ms": round(1e3 * told.exact_seconds, 3),
                     "speedup": round(told.speedup, 3),

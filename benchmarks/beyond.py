@@ -17,6 +17,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import synchronize
+from benchmarks.page_tables import beyond_table
 from benchmarks.results import rows_file, versions
 from edgewise.graph import Needs
 from edgewise.graph.resident import Placement, Resident
@@ -197,6 +198,7 @@ def rows(
             right = not verify or run.answer.verify(graph)
         return known | {
             "algorithm": name,
+            "source": source if name in ("bfs", "sssp") else "",
             "what": what,
             "ms": round(1e3 * min(timing.others), 3),
             "first_ms": round(1e3 * timing.first, 3),
@@ -235,21 +237,6 @@ def line(row: dict[str, Any]) -> str:
     return text.rstrip()
 
 
-def table(found: list[dict[str, Any]]) -> str:
-    """Milliseconds of each way and algorithm, as a table."""
-    names = [name for name in ALGORITHMS if any(row["algorithm"] == name for row in found)]
-    lines = ["| |" + "".join(f" {name} |" for name in names), "|---|" + "---:|" * len(names)]
-    for what in WAYS:
-        cells = {row["algorithm"]: row for row in found if row["what"] == what}
-        if cells:
-            shown = (
-                f"{cells[name]['ms']:,.4g}{'' if cells[name]['right'] else ' WRONG'}" if name in cells else ""
-                for name in names
-            )
-            lines.append(f"| {what} |" + "".join(f" {cell} |" for cell in shown))
-    return "\n".join(lines)
-
-
 def main() -> None:
     """Print a line for each measurement, write them all as CSV, and print a table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beyond", description=__doc__.splitlines()[0])
@@ -272,7 +259,7 @@ def main() -> None:
     limit = as_bytes("--limit", options.limit)
     assert limit is not None
     given = options.ways.split(","), options.algorithms.split(","), options.repeat, options.verify
-    fields = ["graph", "vertices", "arcs", "limit", "algorithm", "what", "ms", "first_ms", "calls"]
+    fields = ["graph", "vertices", "arcs", "limit", "algorithm", "source", "what", "ms", "first_ms", "calls"]
     found = []
     columns = [*fields, "supersteps", "link_bytes", "right", "explain"]
     with rows_file(path, columns, options.repeat) as write:
@@ -280,7 +267,7 @@ def main() -> None:
             found.append(row)
             write({"graph": f"rmat{options.scale}"} | row)
             print(line(row), flush=True)
-    print(table(found))
+    print(beyond_table(found))
 
 
 if __name__ == "__main__":

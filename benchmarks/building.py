@@ -149,7 +149,9 @@ def main() -> None:
             command = [sys.executable, "-m", "benchmarks.building", "--case", case, "--work", str(work)]
             command += ["--scale", str(given.scale), "--limit", str(given.limit)]
             said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-            lines.append({"date": datetime.date.today().isoformat(), **machine(), **json.loads(said)})
+            lines.append(
+                {"date": datetime.date.today().isoformat(), **machine(), **json.loads(said), "repeat": 1}
+            )
             print(said, end="", flush=True)
             _check_same(case, work)
     if given.output:

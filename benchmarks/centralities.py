@@ -24,9 +24,9 @@ import edgewise as ew
 from benchmarks.__main__ import RESULTS
 from benchmarks.contenders import Job
 from benchmarks.graphs import rmat
+from benchmarks.page_tables import centralities_table
 from benchmarks.peeling import real, simple
 from benchmarks.results import Row, machine, write_rows
-from benchmarks.table import markdown
 from benchmarks.timing import columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
 
@@ -267,19 +267,6 @@ def measure(name: str, repeat: int, rivals: set[str]) -> Iterator[Row]:
             yield row
 
 
-def table(rows: list[Row]) -> str:
-    """Seconds of edgewise, and how many times as long each of the others takes."""
-    names = list(dict.fromkeys(row.contender for row in rows if row.contender != "edgewise"))
-    found = {(row.graph, row.algorithm, row.contender): row for row in rows}
-    body = []
-    for graph, algorithm in dict.fromkeys((row.graph, row.algorithm) for row in rows):
-        ours = found[graph, algorithm, "edgewise"]
-        others = [found.get((graph, algorithm, name)) for name in names]
-        ratios = ["" if each is None else f"{each.seconds / ours.seconds:,.3g}" for each in others]
-        body.append([graph, algorithm, f"{ours.arcs:,}", f"{ours.seconds:.3g} s", *ratios])
-    return markdown(["graph", "centrality", "arcs", "edgewise", *names], body, left=2)
-
-
 def main() -> None:
     """Measure, write the rows after each graph, print the table."""
     today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
@@ -298,7 +285,7 @@ def main() -> None:
     for name in options.graphs.split(","):
         rows += measure(name, options.repeat, set(options.rivals.split(",")))
         write_rows(options.output, rows)
-    print(f"\n{table(rows)}\n\nrows: {options.output}")
+    print(f"\n{centralities_table(rows)}\n\nrows: {options.output}")
 
 
 if __name__ == "__main__":

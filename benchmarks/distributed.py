@@ -44,10 +44,10 @@ from edgewise.engine.distributed.lines import side_of
 
 FIELDS = (
     "graph", "vertices", "arcs", "program", "ranks", "ms", "plain_ms", "supersteps", "exchanges", "sent_bytes",
-    "bound_bytes", "right", "grid", "told", "counted_bytes",
+    "bound_bytes", "right", "source", "grid", "told", "counted_bytes",
 )  # fmt: skip
 #: With `--device cuda`.
-FIELDS_GPU = (*FIELDS[:-5], "exchange_share", "channel", "right")
+FIELDS_GPU = (*FIELDS[:-6], "exchange_share", "channel", "right", "source")
 #: How near sums of floats on a GPU come to those in another order. PageRank has the differences of ranks, too.
 CLOSE = {"rtol": 1e-9, "atol": 1e-15}
 #: PageRank's ranks move for so many supersteps.
@@ -195,6 +195,7 @@ def run_as_gpu_rank(path: str, repeat: int, output: str) -> None:
         sent, exchanges = group.sent_bytes - before[0], group.exchanges - before[1]
         row = {
             "program": name,
+            "source": program.values.get("source", ""),
             "supersteps": whole.supersteps,
             "exchanges": exchanges,
             "channel": channel.name,
@@ -268,6 +269,7 @@ def row_of(
         "vertices": graph.num_vertices,
         "arcs": graph.num_arcs,
         "ranks": group.size,
+        "source": program.values.get("source", ""),
         "grid": grid,
         "supersteps": whole.supersteps,
         "exchanges": exchanges,

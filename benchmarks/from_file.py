@@ -151,7 +151,9 @@ def main() -> None:
             command += ["--case", case, "--cache", cache, "--limit", limit]
             command += ["--iterations", str(given.iterations)]
             said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-            lines.append({"date": datetime.date.today().isoformat(), **machine(), **json.loads(said)})
+            lines.append(
+                {"date": datetime.date.today().isoformat(), **machine(), **json.loads(said), "repeat": 1}
+            )
             print(said, end="", flush=True)
         if len({line["answer"] for line in lines if line["case"] == case}) > 1:
             raise SystemExit(f"{case}: answers differ")

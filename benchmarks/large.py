@@ -121,6 +121,7 @@ def rows(graph: ew.Graph, how: dict[str, Any], iterations: int) -> list[dict[str
     found = [measured("bfs", lambda: ew.bfs(graph, source, **how), 1)]
     result = found[-1].pop("result")
     found[-1]["right"] = levels_are_right(graph, result.level, source)
+    found[-1]["source"] = source
     del result
     found.append(measured("components", lambda: ew.connected_components(graph, **how), 1))
     found[-1]["right"] = found[-1].pop("result").num_components == 1

@@ -24,7 +24,8 @@ from edgewise.graph.layers import drop_layers, put_in_layers
 from edgewise.kernels.cuda.memory import copy_of, host_copy
 
 FIELDS = (
-    "graph", "vertices", "edges", "layers", "program", "way", "min_edges", "memory", "ms", "supersteps", "right",
+    "graph", "vertices", "edges", "layers", "program", "source", "way", "min_edges", "memory", "ms", "supersteps",
+    "right",
 )  # fmt: skip
 #: The fewest edges of lists, beside the default.
 LENGTHS = (1, 20_000, 270_336, 2_000_000, 10**9)
@@ -96,7 +97,14 @@ def rows_of(name: str, graph: ew.Graph, repeat: int) -> Iterator[dict[str, Any]]
                     assert found[0].verify(graph), f"{program} on {name}: a wrong answer"
                     wanted = getattr(found[0], field).copy()
                 seconds = statistics.median(each.seconds for each in found[1:])
-                row = {"program": program, "way": way, "min_edges": min_edges or "", "memory": memory}
+                began = str(start) if isinstance(start, int) else f"{start[0]} to {start[-1]}"
+                row = {
+                    "program": program,
+                    "source": began,
+                    "way": way,
+                    "min_edges": min_edges or "",
+                    "memory": memory,
+                }
                 cost = {"ms": 1e3 * seconds, "supersteps": found[-1].supersteps}
                 yield known | row | cost | {"right": np.array_equal(getattr(found[-1], field), wanted)}
     yield known | {"program": "making layers", "memory": "all"} | making(graph, roots, repeat)

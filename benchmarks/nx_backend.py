@@ -20,6 +20,7 @@ import pandas as pd
 import scipy.sparse
 
 import edgewise as ew
+from benchmarks.page_tables import networkx_tables
 from benchmarks.results import Row, machine, write_rows
 from edgewise.nx.convert import convert_from_nx, convert_to_nx
 
@@ -122,23 +123,14 @@ def main() -> None:
     graph.add_weighted_edges_from(edge for edge in zip(*ends, strict=True) if edge[0] <= edge[1])
     nx.config.warnings_to_ignore.add("cache")
     size = {"graph": f"rmat{given.scale}", "vertices": len(graph), "arcs": drawn.num_arcs}
-    task, millions = machine() | size, graph.number_of_edges() / 1e6
+    task = machine() | size
     ways = list(conversions(graph, task))
     gc.collect()
     gc.freeze()  # else Python looks through the graph's million dicts in some of the calls
     calls = list(compared(graph, task))
     if given.output:
         write_rows(given.output, [*ways, *calls])
-    print("| conversion | seconds for a million edges |\n|---|--:|")
-    for row in ways:
-        print(f"| {row.algorithm} | {row.seconds / millions:.3f} |")
-    print(
-        "\n| function | NetworkX | edgewise, with conversion | edgewise, converted | times |\n|---|--:|--:|--:|--:|"
-    )
-    for theirs, ours in zip(calls[::2], calls[1::2], strict=True):
-        parts = theirs.seconds, ours.first_seconds, ours.seconds
-        shown = " | ".join(f"{1000 * part:,.{1 if part < 0.1 else 0}f}" for part in parts)
-        print(f"| {ours.algorithm} | {shown} | {theirs.seconds / ours.seconds:.0f} |")
+    print("\n\n".join(networkx_tables([*ways, *calls]).values()))
 
 
 if __name__ == "__main__":

@@ -1,21 +1,31 @@
-"""The tables of README.md from the rows of benchmarks: `python -m benchmarks.page` puts them into their places."""
+"""The tables of README.md and docs/ from the rows of benchmarks, and what is said beside them with figures:
+`python -m benchmarks.page` puts them into their places.
 
-import csv
-from collections.abc import Callable, Iterable
+The tables of docs/ are those of `benchmarks.page_tables`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from benchmarks import page_tables
+from benchmarks.page_tables import RESULTS, Rows, listed, rows_of, significant, words
 from benchmarks.results import ROOT, Row, read_rows
 from benchmarks.table import OURS, PLAIN, fill, markdown
 
-RESULTS = ROOT / "benchmarks" / "results"
-#: The rows of the tables on a CPU, and on a GPU.
+#: The rows of the tables on a CPU, and on a GPU; and of searches and paths by clusters, and by layers.
 CPU, GPU = RESULTS / "2026-11-27-2-cores.csv", RESULTS / "2026-11-26-H100.csv"
+CLUSTERS, LAYERS = RESULTS / "2026-11-26-H100-clusters.csv", RESULTS / "2026-11-26-H100-layers.csv"
 CPU_ALGORITHMS = {
     "bfs": "BFS",
     "sssp": "SSSP",
     "pagerank": "PageRank",
     "components": "components",
     "build": "build",
+}
+CPU_MORE = {
+    "scc": "strong components",
+    "mst": "spanning forest",
+    "betweenness": "betweenness, 16 sources",
 }
 GPU_ALGORITHMS = {
     "bfs": "BFS",
@@ -31,12 +41,6 @@ MORE_ALGORITHMS = {
 }
 #: How graphs are named in tables, where otherwise than in rows.
 GRAPHS = {"lattice": "lattice 2048 x 2048", "one-way": "the same, 30% one-way"}
-PLACES = "README.md"
-
-
-def significant(value: float) -> str:
-    """A number with three significant digits at most, or all of its whole ones."""
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def millions(arcs: int) -> str:
@@ -44,27 +48,78 @@ def millions(arcs: int) -> str:
     return f"{1e-6 * arcs:.1f} M"
 
 
-def cpu_table(rows: Iterable[Row]) -> str:
-    """Milliseconds on a CPU, and how many times faster that is than the fastest rival."""
-    found = {(row.graph, row.algorithm, row.contender): row for row in rows}
-    graphs = {row.graph: row.arcs for row in found.values()}
+class Task:
+    """What one graph and algorithm took on a CPU.
 
-    def cell(graph: str, algorithm: str) -> str:
-        seconds = {name: row.seconds for (g, a, name), row in found.items() if (g, a) == (graph, algorithm)}
-        ours = seconds[OURS]
-        rivals = [each for name, each in seconds.items() if name not in (OURS, PLAIN) and each > 0]
-        return f"{significant(1e3 * ours)} ({significant(min(rivals) / ours)})"
+    Attributes:
+        ours: the row of edgewise.
+        plain: that of the program of examples/, or None.
+        best: that of the fastest rival, of those whose answer was right if one was.
+    """
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        by_name = {row.contender: row for row in rows}
+        self.ours, self.plain = by_name[OURS], by_name.get(PLAIN)
+        rivals = [row for name, row in by_name.items() if name not in (OURS, PLAIN) and row.seconds > 0]
+        self.best = min(rivals, key=lambda row: (row.verified != "yes", row.seconds))
+
+    @property
+    def times_faster(self) -> float:
+        """How many times faster edgewise is than the fastest rival."""
+        return self.best.seconds / self.ours.seconds
+
+
+def tasks_of(rows: Iterable[Row]) -> dict[tuple[str, str], Task]:
+    """What each graph and algorithm took."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row.graph, row.algorithm), []).append(row)
+    return {key: Task(each) for key, each in found.items()}
+
+
+def cpu_table(rows: Iterable[Row], algorithms: dict[str, str] = CPU_ALGORITHMS) -> str:
+    """Milliseconds on a CPU, and how many times faster that is than the fastest rival."""
+    tasks = tasks_of(rows)
+    graphs = {graph: task.ours.arcs for (graph, _), task in tasks.items()}
+
+    def cell(task: Task) -> str:
+        wrong = ", wrong" * (task.best.verified != "yes")
+        return f"{significant(1e3 * task.ours.seconds)} ({significant(task.times_faster)}{wrong})"
 
     body = [
-        [graph, millions(arcs), *(cell(graph, algorithm) for algorithm in CPU_ALGORITHMS)]
+        [graph, millions(arcs), *(cell(tasks[graph, algorithm]) for algorithm in algorithms)]
         for graph, arcs in graphs.items()
     ]
-    return markdown(["graph", "arcs", *CPU_ALGORITHMS.values()], body)
+    return markdown(["graph", "arcs", *algorithms.values()], body)
 
 
-def _gpu_table(
-    rows: list[dict[str, str]], algorithms: dict[str, str], cell: Callable[[dict[str, float], str], str]
-) -> str:
+def cpu_words(rows: Iterable[Row]) -> str:
+    """Which rival is mostly the fastest in that table, in which cells a rival is faster, and what programs take."""
+    tasks = {key: task for key, task in tasks_of(rows).items() if key[1] in CPU_ALGORITHMS}
+    rivals = [task.best.contender for task in tasks.values()]
+    most = max(set(rivals), key=rivals.count)
+    slower = {
+        f"{CPU_ALGORITHMS[algorithm]} on {graph}": task
+        for (graph, algorithm), task in tasks.items()
+        if task.times_faster < 1
+    }
+    named = {"scipy": "SciPy"}
+    shortest = listed(
+        f"{name} (the shortest calls took {significant(1e3 * task.ours.fastest)} ms, those of "
+        f"{named.get(task.best.contender, task.best.contender)} {significant(1e3 * task.best.fastest)})"
+        for name, task in slower.items()
+    )
+    plain = [task.plain.seconds / task.ours.seconds for task in tasks.values() if task.plain]
+    said = f"A rival was faster than edgewise in {len(slower)} of them: {shortest}."
+    return words(
+        f"{named.get(most, most)} is the fastest rival in {rivals.count(most)} of {len(rivals)} cases.",
+        said if slower else "None was faster than edgewise.",
+        f"The programs of `examples/` take {min(plain):.1f} to {max(plain):.1f} times as long as the built-in",
+        "algorithms.",
+    )
+
+
+def _gpu_table(rows: Rows, algorithms: dict[str, str], cell: Callable[[dict[str, float], str], str]) -> str:
     """A row for each graph, of cells made of milliseconds by algorithm and what was measured, joined by a colon."""
     graphs = {row["graph"]: int(row["arcs"]) for row in rows}
     body = []
@@ -78,7 +133,7 @@ def _gpu_table(
     return markdown(["graph", "arcs", *algorithms.values()], body)
 
 
-def gpu_table(rows: list[dict[str, str]]) -> str:
+def gpu_table(rows: Rows) -> str:
     """Milliseconds on a GPU: of one source and the median of several, and of the program of examples/."""
 
     def cell(times: dict[str, float], algorithm: str) -> str:
@@ -90,7 +145,7 @@ def gpu_table(rows: list[dict[str, str]]) -> str:
     return _gpu_table(rows, GPU_ALGORITHMS, cell)
 
 
-def more_gpu_table(rows: list[dict[str, str]]) -> str:
+def more_gpu_table(rows: Rows) -> str:
     """Milliseconds of the other algorithms on a GPU; of building without weights and with them."""
 
     def cell(times: dict[str, float], algorithm: str) -> str:
@@ -100,21 +155,49 @@ def more_gpu_table(rows: list[dict[str, str]]) -> str:
     return _gpu_table(rows, MORE_ALGORITHMS, cell)
 
 
-def blocks() -> dict[str, str]:
-    """The tables by the names of their places."""
-    with GPU.open(newline="", encoding="utf-8") as file:
-        on_gpu = list(csv.DictReader(file))
+def lattice_words(clusters: Rows, layers: Rows) -> str:
+    """What searches and paths take by clusters, and by layers that a graph keeps."""
+    by_clusters = {
+        row["algorithm"]: float(row["clusters_ms"])
+        for row in clusters
+        if (row["graph"], row["sources"]) == ("lattice", "largest")
+    }
+    by_layers = {
+        row["graph"]: float(row["ms"])
+        for row in layers
+        if (row["program"], row["way"], row["memory"], row["min_edges"]) == ("BFS", "layers", "all", "")
+    }
+    return words(
+        f"From the second run on, the lattice goes by clusters: a search takes {significant(by_clusters['bfs'])} ms,",
+        f"shortest paths {significant(by_clusters['sssp'])} ([docs/gpu.md](docs/gpu.md)). A search from a vertex whose "
+        f"layers the graph keeps reads its levels from them: {by_layers['lattice']:.2g} ms on the lattice,",
+        f"{by_layers['rmat20']:.2g} on rmat20 ([docs/layers.md](docs/layers.md)).",
+    )
+
+
+def readme() -> dict[str, str]:
+    """What is put into places of README.md, by their names."""
+    on_cpu, on_gpu = read_rows(CPU), rows_of(GPU)
     return {
-        "on a cpu": cpu_table(read_rows(CPU)),
+        "on a cpu": cpu_table(on_cpu),
+        "said of a cpu": cpu_words(on_cpu),
+        "more on a cpu": cpu_table(on_cpu, CPU_MORE),
         "on a gpu": gpu_table(on_gpu),
         "more on a gpu": more_gpu_table(on_gpu),
+        "said of a lattice": lattice_words(rows_of(CLUSTERS), rows_of(LAYERS)),
     }
 
 
+def documents() -> dict[str, dict[str, str]]:
+    """What is put into places of each document, by its path."""
+    return {"README.md": readme(), **page_tables.blocks()}
+
+
 def main() -> None:
-    """Put the tables into their places."""
-    document: Path = ROOT / PLACES
-    document.write_text(fill(document.read_text(encoding="utf-8"), blocks()), encoding="utf-8")
+    """Put all into their places."""
+    for name, made in documents().items():
+        document: Path = ROOT / name
+        document.write_text(fill(document.read_text(encoding="utf-8"), made), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -34,8 +34,9 @@ import edgewise as ew
 from benchmarks.results import rows_file
 
 FIELDS = (
-    "graph", "vertices", "arcs", "run", "partition", "ranks", "rounds", "sent_arcs", "balance", "crossing_arcs",
-    "volume", "lower_bound", "largest_volume", "replication", "bytes", "largest_bytes", "messages", "hubs",
+    "graph", "vertices", "arcs", "run", "source", "partition", "ranks", "rounds", "sent_arcs", "balance",
+    "crossing_arcs", "volume", "lower_bound", "largest_volume", "replication", "bytes", "largest_bytes", "messages",
+    "hubs",
 )  # fmt: skip
 #: Ranks of the finest partition. Those of fewer ranks join neighbours of it.
 BITS = 10
@@ -205,7 +206,7 @@ def dense(graph: ew.Graph) -> Rounds:
 
 def search(graph: ew.Graph) -> Rounds:
     """The vertices of each level of a search from the vertex of largest out-degree."""
-    level = ew.bfs(graph, graph.ids_of([np.argmax(graph.out_degree)])[0], device="cpu").level
+    level = ew.bfs(graph, graph.ids_of([source_of(graph)])[0], device="cpu").level
     order = np.argsort(level, kind="stable")
     ends = np.searchsorted(level[order], np.arange(level.max() + 2))
     return [order[first:end] for first, end in itertools.pairwise(ends)]
@@ -215,7 +216,7 @@ def relaxation(graph: ew.Graph) -> Rounds:
     """The vertices that send in each superstep of shortest paths from the vertex of largest out-degree: those whose
     distance fell in the superstep before (Bellman 1958)."""
     distance = np.full(graph.num_vertices, np.iinfo(np.int64).max)
-    active = np.array([np.argmax(graph.out_degree)])
+    active = np.array([source_of(graph)])
     distance[active] = 0
     rounds = []
     while len(active):
@@ -246,6 +247,11 @@ def tallies_of(graph: ew.Graph, rounds: Rounds, partition: str, ranks: Sequence[
     return tallies
 
 
+def source_of(graph: ew.Graph) -> int:
+    """The vertex from which searches and shortest paths go: one of the largest out-degree."""
+    return int(np.argmax(graph.out_degree))
+
+
 def rows_of(
     name: str, graph: ew.Graph, run: str, rounds: Rounds, partitions: Sequence[str], ranks: Sequence[int]
 ) -> Iterator[dict[str, Any]]:
@@ -266,6 +272,7 @@ def rows_of(
                 "vertices": graph.num_vertices,
                 "arcs": graph.num_arcs,
                 "run": run,
+                "source": source_of(graph) if run != "dense" else "",
                 "partition": partition,
                 "ranks": tally.ranks,
                 "rounds": len(rounds),

@@ -8,6 +8,7 @@ import platform
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ class Row:
         verified: "yes", or what is wrong.
         note: where the work differs from that of the others.
         commit: see `commit`.
+        source: the vertex from which searches and shortest paths go, or nothing.
+        versions: those of NumPy and numba.
     """
 
     date: str
@@ -55,6 +58,8 @@ class Row:
     verified: str
     note: str
     commit: str = ""
+    source: str = ""
+    versions: str = ""
 
 
 def machine() -> dict[str, str | int]:
@@ -65,7 +70,12 @@ def machine() -> dict[str, str | int]:
         "cores": available_threads(),
         "python": platform.python_version(),
         "commit": commit(),
+        "versions": _versions("numpy", "numba"),
     }
+
+
+def _versions(*packages: str) -> str:
+    return "; ".join(f"{name} {version(name)}" for name in packages)
 
 
 def commit() -> str:
@@ -92,9 +102,10 @@ def versions() -> str:
 
 
 def provenance(on_gpu: bool) -> dict[str, str]:
-    """The columns `PROVENANCE` of what is measured now, without `repeat`."""
+    """The columns `PROVENANCE` of what is measured now, without `repeat`. The machine has the versions before it."""
     here = f"{processor_name()}, {available_threads()} cores"
-    where = f"{versions()}; {here}" if on_gpu else here
+    used = versions() if on_gpu else f"python {platform.python_version()}; {_versions('numpy', 'numba')}"
+    where = f"{used}; {here}"
     return {"commit": commit(), "date": datetime.date.today().isoformat(), "machine": where}
 
 

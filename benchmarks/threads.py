@@ -169,6 +169,7 @@ def main() -> None:
                     calls=len(values),
                     verified=verified,
                     note=f"{medians[size] / best:.2f} of the best number's time",
+                    source=str(np.argmax(graph.out_degree)) if algorithm.startswith(("bfs", "sssp")) else "",
                 )
                 for size, values in taken.items()
             ]

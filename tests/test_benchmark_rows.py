@@ -48,6 +48,8 @@ def test_a_file_of_rows_has_its_provenance(tmp_path, capsys):
     assert [(row["graph"], row["ms"], row["repeat"]) for row in rows] == [("a", "1.5", "7"), ("b", "", "3")]
     assert {row["commit"] for row in rows} == {results.commit()}
     assert " cores" in rows[0]["machine"] and rows[0]["machine"] in capsys.readouterr().out
+    assert all(f"{name} " in rows[0]["machine"] for name in ("python", "numpy", "numba"))
+    assert "numpy " in results.machine()["versions"] and results.machine()["commit"] == results.commit()
     with (
         pytest.raises(ValueError, match="not in fieldnames"),
         results.rows_file(path, ("ms",), 1, False) as write,

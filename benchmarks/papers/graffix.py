@@ -65,10 +65,10 @@ from benchmarks.results import PROVENANCE, provenance
 from edgewise.approx.measure import compare
 
 FIELDS = (
-    "part", "graph", "like", "vertices", "edges", "max_degree", "mean_degree", "transfer_ms", "algorithm", "baseline",
-    "technique", "balance", "threshold", "confluence", "supersteps", "exact_ms", "order_ms", "ms", "inaccuracy",
-    "largest_error", "rank_correlation", "top_overlap", "reachability", "is_exact", "added", "added_percent",
-    "replicas", "clustered", "extra_percent", "place", "making_seconds", "rows",
+    "part", "graph", "like", "vertices", "edges", "max_degree", "mean_degree", "transfer_ms", "algorithm", "source",
+    "baseline", "technique", "balance", "threshold", "confluence", "supersteps", "exact_ms", "order_ms", "ms",
+    "inaccuracy", "largest_error", "rank_correlation", "top_overlap", "reachability", "is_exact", "added",
+    "added_percent", "replicas", "clustered", "extra_percent", "place", "making_seconds", "rows",
     "lane_fill", "sectors", "beside", "in_max_degree", "in_lane_fill", "in_sectors", "in_beside", "right",
 )  # fmt: skip
 COLUMNS = (*FIELDS, *PROVENANCE)
@@ -383,7 +383,10 @@ def measure(path: Path, wanted: list[Unit], scale: int, num_sources: int, how: H
                 source = known[name]
                 case = Case(name, source.like, source.make(), source.is_road, num_sources)
             found = rows(unit, case, how)
-            append(path, [row | where for row in found])
+            of_paths = {"source": case.sources[0]}
+            append(
+                path, [row | where | (of_paths if row.get("algorithm") == "SSSP" else {}) for row in found]
+            )
             for row in found:
                 print(line(row), flush=True)
             print(f"{unit} took {time.perf_counter() - begun:.1f} s", flush=True)

@@ -34,9 +34,10 @@ from benchmarks.results import rows_file
 PROGRAMS = {"bfs": "BFS", "sssp": "SSSP"}
 ANSWERS = {"bfs": "level", "sssp": "distance"}
 FIELDS = (
-    "graph", "vertices", "edges", "max_degree", "mean_degree", "deviation", "program", "strategy", "supersteps", "ms",
-    "kernel_ms", "delivering_ms", "computing_ms", "overhead_ms", "layout_ms", "graph_bytes", "strategy_bytes",
-    "layout_bytes", "run_bytes", "bound", "max_after", "split_percent", "degrees", "degrees_after", "right",
+    "graph", "vertices", "edges", "max_degree", "mean_degree", "deviation", "program", "source", "strategy",
+    "supersteps", "ms", "kernel_ms", "delivering_ms", "computing_ms", "overhead_ms", "layout_ms", "graph_bytes",
+    "strategy_bytes", "layout_bytes", "run_bytes", "bound", "max_after", "split_percent", "degrees", "degrees_after",
+    "right",
 )  # fmt: skip
 #: For how many graphs a strategy makes its arrays; the first does not count, since CuPy takes memory from the driver.
 PREPARED = 4
@@ -158,6 +159,7 @@ def rows(graph_name: str, repeat: int, strategies: list[str]) -> Iterator[dict[s
         "max_degree": int(degrees.max()),
         "mean_degree": degrees.mean(),
         "deviation": degrees.std(),
+        "source": source,
     }
     after = splitting(graph, degrees)
     for name in PROGRAMS:

@@ -43,9 +43,9 @@ from edgewise.graph.layers import load_in_layers, put_in_layers, save_in_layers
 from edgewise.kernels.cuda.memory import host_copy, most_threads
 
 FIELDS = (
-    "part", "graph", "vertices", "edges", "layers", "lists", "program", "system", "flag", "min_edges", "iterations",
-    "ms", "start_ms", "iteration_us", "launching_us", "waiting_us", "computing_us", "copying_us", "transfer_ms",
-    "bytes", "weight_bytes", "seconds", "limit", "wrong_percent", "right",
+    "part", "graph", "vertices", "edges", "layers", "lists", "program", "source", "system", "flag", "min_edges",
+    "iterations", "ms", "start_ms", "iteration_us", "launching_us", "waiting_us", "computing_us", "copying_us",
+    "transfer_ms", "bytes", "weight_bytes", "seconds", "limit", "wrong_percent", "right",
 )  # fmt: skip
 #: Who decides whether there is another sweep.
 HOST, KNOWN, GPU = "host", "known", "GPU"
@@ -284,6 +284,7 @@ def beyond_rows(scale: int, limit: str, folder: Path) -> Iterator[dict[str, Any]
         "graph": f"rmat{scale}",
         "vertices": graph.num_vertices,
         "edges": graph.num_arcs,
+        "source": root,
         "bytes": graph.nbytes,
     }
     from_file = ew.load(path)
@@ -324,24 +325,30 @@ def beyond_rows(scale: int, limit: str, folder: Path) -> Iterator[dict[str, Any]
             yield row | cost | {"right": right}
 
 
+def rows_of_graph(case: Case, parts: set[str], repeat: int, folder: Path) -> Iterator[dict[str, Any]]:
+    """The rows of some parts on a graph."""
+    if "flags" in parts:
+        yield from flag_rows(case, repeat)
+    if "lists" in parts:
+        yield from list_rows(case, repeat)
+    if "memory" in parts:
+        yield from memory_rows(case)
+    if "preprocessing" in parts:
+        yield from preprocessing_rows(case, folder)
+    if "trace" in parts:
+        from benchmarks.papers.wolfpath_trace import trace_rows  # only a GPU has streams
+
+        yield from trace_rows(case, repeat)
+
+
 def rows(
     parts: set[str], graphs: list[str], repeat: int, scale: int, limit: str, folder: Path
 ) -> Iterator[dict[str, Any]]:
     """All rows of some parts."""
     for name in graphs if parts - {"beyond"} else []:
         case = Case(name, GRAPHS[name]())
-        if "flags" in parts:
-            yield from flag_rows(case, repeat)
-        if "lists" in parts:
-            yield from list_rows(case, repeat)
-        if "memory" in parts:
-            yield from memory_rows(case)
-        if "preprocessing" in parts:
-            yield from preprocessing_rows(case, folder)
-        if "trace" in parts:
-            from benchmarks.papers.wolfpath_trace import trace_rows  # only a GPU has streams
-
-            yield from trace_rows(case, repeat)
+        for row in rows_of_graph(case, parts, repeat, folder):
+            yield {"source": case.root} | row
     if "beyond" in parts:
         yield from beyond_rows(scale, limit, folder)
 

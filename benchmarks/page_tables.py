@@ -1,0 +1,288 @@
+"""The tables of docs/ from the rows of benchmarks, and what is said beside them with figures; see `benchmarks.page`."""
+
+import csv
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from benchmarks.automatic import FACTOR, MARGIN_MS, WORST, cells, is_beyond
+from benchmarks.automatic import table as automatic_table
+from benchmarks.results import ROOT, Row, read_rows
+from benchmarks.schedules import UNSEEN
+from benchmarks.table import markdown
+
+RESULTS = ROOT / "benchmarks" / "results"
+CENTRALITIES = RESULTS / "2026-11-27-2-cores-centralities.csv"
+READING = RESULTS / "2026-11-27-2-cores-reading.csv"
+CUGRAPH = RESULTS / "2026-11-27-H100-cugraph.csv"
+AUTOMATIC = RESULTS / "automatic-2026-11-23-H100.csv"
+BEYOND = RESULTS / "2026-11-26-H100-beyond.csv"
+LARGE = RESULTS / "2026-11-26-H100-large.csv"
+DISTRIBUTED = RESULTS / "2026-11-27-2-cores-distributed.csv"
+GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
+NETWORKX = RESULTS / "2026-11-27-2-cores-networkx.csv"
+#: How algorithms and programs are named in tables.
+NAMES = {
+    "bfs": "breadth-first search",
+    "components": "components",
+    "sssp": "shortest paths",
+    "pagerank": "PageRank",
+    "Components": "components",
+    "IntegerPageRank": "PageRank in integers, 20 supersteps",
+    "PageRank": "PageRank, 20 supersteps",
+}
+#: What reads a file, by the beginnings of contenders.
+READERS = {
+    "polars": "polars, columns",
+    "edgewise, columns": "edgewise, columns",
+    "edgewise, graph": "edgewise, a finished graph",
+    "pandas": "pandas, columns",
+    "networkx, graph": "NetworkX, a graph",
+}
+#: Ways over a graph beyond the GPU's memory that are not of edgewise.
+OTHER_WAYS = ("zero-copy", "copied parts", "compacted")
+Rows = list[dict[str, str]]
+
+
+def rows_of(path: Path) -> Rows:
+    """The rows of a CSV file."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def significant(value: float) -> str:
+    """A number with three significant digits at most, or all of its whole ones."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def words(*sentences: str) -> str:
+    """Sentences as a paragraph."""
+    return textwrap.fill(" ".join(sentences), 124, break_long_words=False, break_on_hyphens=False)
+
+
+def listed(values: Iterable[object]) -> str:
+    """Some things with an "and" before the last one."""
+    texts = [str(value) for value in values]
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
+
+
+def centralities_table(rows: Sequence[Row]) -> str:
+    """Seconds of edgewise, and how many times as long each of the others takes."""
+    names = list(dict.fromkeys(row.contender for row in rows if row.contender != "edgewise"))
+    found = {(row.graph, row.algorithm, row.contender): row for row in rows}
+    body = []
+    for graph, algorithm in dict.fromkeys((row.graph, row.algorithm) for row in rows):
+        ours = found[graph, algorithm, "edgewise"]
+        others = [found.get((graph, algorithm, name)) for name in names]
+        ratios = ["" if each is None else significant(each.seconds / ours.seconds) for each in others]
+        body.append([graph, algorithm, f"{ours.arcs:,}", f"{ours.seconds:.3g} s", *ratios])
+    return markdown(["graph", "centrality", "arcs", "edgewise", *names], body, left=2)
+
+
+def reading_table(rows: Rows) -> str:
+    """Seconds of each reader for each file, and the multiple of those of polars."""
+    files = {row["file"]: row for row in rows}
+    kinds = {".txt": "two integers", ".gz": "the same with gzip", ".csv": "CSV with weights"}
+    head = [f"{kinds[Path(name).suffix]}, {float(row['megabytes']):.0f} MB" for name, row in files.items()]
+    found = {(row["contender"], row["file"]): row for row in rows}
+
+    def cell(row: dict[str, str]) -> str:
+        seconds, times = float(row["seconds"]), float(row["times_polars"])
+        return f"{seconds:.{2 if seconds < 10 else 0}f} s, {times:.{2 if times < 10 else 0}f}"
+
+    body = []
+    for name in dict.fromkeys(row["contender"] for row in rows):
+        shown = next(text for begin, text in READERS.items() if name.startswith(begin))
+        body.append([shown, *(cell(found[name, file]) for file in files)])
+    return markdown(["seconds, times polars", *head], body)
+
+
+def cugraph_table(rows: Rows) -> str:
+    """Milliseconds of edgewise / cuGraph on a GPU, of what both do."""
+    found = {
+        (row["graph"], row["algorithm"], row["what"].partition(" ")[0]): float(row["ms"]) for row in rows
+    }
+    heads = {"bfs": "BFS", "sssp": "SSSP", "pagerank": "PageRank, 50, float32", "components": "components"}
+    graphs = dict.fromkeys(graph for graph, _, what in found if what == "cuGraph")
+    body = [
+        [
+            graph,
+            *(
+                " / ".join(significant(found[graph, name, of]) for of in ("edgewise", "cuGraph"))
+                for name in heads
+            ),
+        ]
+        for graph in graphs
+    ]
+    return markdown(["graph", *heads.values()], body)
+
+
+def automatic_words(rows: Rows) -> str:
+    """The table of the automatic schedule, and how many of its cells are as aimed at."""
+    found = list(cells(rows))
+    good = [not is_beyond(ours, best) for *_, ours, best, _ in found]
+    unseen = [each for each, (graph, *_) in zip(good, found, strict=True) if graph in UNSEEN]
+    worst = max(ours / best for *_, ours, best, _ in found)
+    said = words(
+        f"Cells are bold if they exceed the best by more than {100 * (FACTOR - 1):.0f}% and by more than "
+        f"{1000 * MARGIN_MS:.0f} µs. {sum(good)} of {len(good)} do not, and {sum(unseen)} of {len(unseen)} on the "
+        f"{len(UNSEEN)} graphs that had no part in the design; the worst is {worst:.2f} (aims: nine in ten, and "
+        f"{WORST:g})."
+    )
+    return f"{automatic_table(rows)}\n\n{said}"
+
+
+def beyond_table(rows: Rows) -> str:
+    """Milliseconds of each way over a graph beyond the GPU's memory, by algorithm."""
+    found = {(row["what"], row["algorithm"]): row for row in rows}
+    names = [name for name in NAMES if any(algorithm == name for _, algorithm in found)]
+
+    def cell(row: dict[str, str] | None) -> str:
+        return "" if row is None else significant(float(row["ms"])) + " WRONG" * (str(row["right"]) != "True")
+
+    ways = dict.fromkeys(what for what, _ in found)
+    body = [[what, *(cell(found.get((what, name))) for name in names)] for what in ways]
+    return markdown(["ms", *(NAMES[name] for name in names)], body)
+
+
+def beyond_words(rows: Rows) -> str:
+    """That table, and how many times as long as edgewise the best of the other ways takes."""
+    found = {(row["what"], row["algorithm"]): float(row["ms"]) for row in rows}
+    names = dict.fromkeys(algorithm for _, algorithm in found)
+    best = {
+        name: min(ms for (what, each), ms in found.items() if each == name and what in OTHER_WAYS)
+        for name in names
+    }
+    ratios = {NAMES[name]: best[name] / found["limit", name] for name in names}
+    times = listed(f"{ratio:.{1 if ratio < 10 else 0}f} ({name})" for name, ratio in ratios.items())
+    return f"{beyond_table(rows)}\n\n" + words(
+        f"Of the other ways, the best takes {times} times as long as edgewise with the limit."
+    )
+
+
+def large_table(rows: Rows) -> str:
+    """Seconds of first and second calls on a graph that fits in no GPU."""
+    places = {"False": "NumPy's array", "True": "the driver's memory"}
+    heads = [f"{place}: {call}" for place in places.values() for call in ("first call", "second")]
+    found = {(row["algorithm"], row["locked"]): row for row in rows}
+    body = [
+        [
+            NAMES[name],
+            *(
+                f"{float(found[name, locked][call]):.3g} s"
+                for locked in places
+                for call in ("first", "second")
+            ),
+        ]
+        for name in dict.fromkeys(row["algorithm"] for row in rows)
+    ]
+    return markdown(["", *heads], body)
+
+
+def ranks_table(rows: Rows) -> str:
+    """Two ranks beside one, and the bytes that they send beside the least that they could."""
+    found = {(row["program"], row["ranks"]): row for row in rows}
+    body = []
+    for name in dict.fromkeys(row["program"] for row in rows):
+        one, two = (float(found[name, ranks]["ms"]) for ranks in ("1", "2"))
+        sent, bound = (float(found[name, "2"][field]) for field in ("sent_bytes", "bound_bytes"))
+        cells = [f"{one:,.0f} ms", f"{two:,.0f} ms", f"{one / two:.2f}", f"{sent / 1e6:.3g} MB"]
+        body.append([NAMES.get(name, name), *cells, f"{sent / bound:.2f}"])
+    return markdown(["", "one rank", "two ranks", "faster", "sent", "over the bound"], body)
+
+
+def grid_table(rows: Rows) -> str:
+    """What ranks send in ranges and in a grid, on the largest graph."""
+    largest = max(int(row["arcs"]) for row in rows)
+    found = {(row["program"], row["ranks"], row["grid"]): row for row in rows if int(row["arcs"]) == largest}
+    in_grids = [key[:2] for key in found if key[2] == "True"]
+    programs = dict.fromkeys(name for name, _ in in_grids)
+    body = []
+    for name, ranks in sorted(in_grids, key=lambda key: (list(programs).index(key[0]), int(key[1]))):
+        pair = [found[name, ranks, grid] for grid in ("False", "True")]
+        sent = [float(row["sent_bytes"]) / 1e6 for row in pair]
+        counted = [float(row["counted_bytes"]) / 1e6 for row in pair]
+        body.append([
+            NAMES.get(name, name), ranks, *(f"{each:.3g} MB" for each in sent), f"{sent[1] / sent[0]:.2f}",
+            *(f"{each:.3g} MB" for each in counted), " / ".join(row["exchanges"] for row in pair),
+        ])  # fmt: skip
+    head = ["", "ranks", "ranges", "grid", "of that", "counted, ranges", "counted, grid", "exchanges"]
+    return markdown(head, body)
+
+
+def networkx_tables(rows: Sequence[Row]) -> dict[str, str]:
+    """Functions by NetworkX and by the backend, and conversions."""
+    pairs = {row.algorithm: [each for each in rows if each.algorithm == row.algorithm] for row in rows}
+    functions, conversions = [], []
+    for name, found in pairs.items():
+        ours = found[-1]
+        if len(found) == 1:
+            conversions.append([name, f"{ours.seconds / (ours.arcs / 2e6):.3f}"])
+            continue
+        parts = (found[0].seconds, ours.first_seconds, ours.seconds)
+        shown = [f"{1000 * part:,.{1 if part < 0.1 else 0}f}" for part in parts]
+        functions.append([name, *shown, f"{found[0].seconds / ours.seconds:.0f}"])
+    head = ["function", "NetworkX", "edgewise, with conversion", "edgewise, converted", "times"]
+    return {
+        "functions of networkx": markdown(head, functions),
+        "conversions": markdown(["conversion", "seconds for a million edges"], conversions),
+    }
+
+
+def lacking(rows: Rows) -> list[str]:
+    """What rows of a file do not tell of where they are from, and how many if some do."""
+
+    def has_source(row: dict[str, str]) -> bool:
+        named = {row.get(key, "").lower() for key in ("algorithm", "program", "call", "run")}
+        of_several = "sources" in row.get("what", "")
+        return not named & {"bfs", "sssp"} or of_several or bool(row.get("source") or row.get("sources"))
+
+    told: dict[str, Callable[[dict[str, str]], bool]] = {
+        "source": has_source,
+        "repeat": lambda row: bool(row.get("repeat") or row.get("calls")),
+        "commit": lambda row: bool(row.get("commit")),
+        "date": lambda row: bool(row.get("date")),
+        "machine": lambda row: bool(row.get("machine")),
+        "versions": lambda row: "numpy" in row.get("machine", "") + row.get("versions", ""),
+    }
+    missing = {name: sum(not has(row) for row in rows) for name, has in told.items()}
+    commits = {row.get("commit", "") for row in rows} - {""}
+    return [
+        *(
+            name if count == len(rows) else f"{name} ({count:,} rows)"
+            for name, count in missing.items()
+            if count
+        ),
+        *([f"one commit ({len(commits)})"] if len(commits) > 1 else []),
+        *(["commits without changes"] if any(each.endswith("+") for each in commits) else []),
+    ]
+
+
+def lacking_table() -> str:
+    """The committed files of rows, and what they lack."""
+    files = {path: rows_of(path) for path in sorted(RESULTS.rglob("*.csv"))}
+    body = [
+        [path.relative_to(RESULTS).as_posix(), ", ".join(lacking(rows)), f"{len(rows):,}"]
+        for path, rows in files.items()
+    ]
+    return markdown(["file", "lacks", "rows"], body, left=2)
+
+
+def blocks() -> dict[str, dict[str, str]]:
+    """What is put into places of the documents, by their names."""
+    return {
+        "docs/benchmarks.md": {
+            "centralities": centralities_table(read_rows(CENTRALITIES)),
+            "reading": reading_table(rows_of(READING)),
+            "cugraph": cugraph_table(rows_of(CUGRAPH)),
+            "automatic": automatic_words(rows_of(AUTOMATIC)),
+            "beyond": beyond_words(rows_of(BEYOND)),
+            "large": large_table(rows_of(LARGE)),
+            "lacking": lacking_table(),
+        },
+        "docs/distributed.md": {
+            "ranks": ranks_table(rows_of(DISTRIBUTED)),
+            "grid": grid_table(rows_of(GRID)),
+        },
+        "docs/networkx.md": networkx_tables(read_rows(NETWORKX)),
+    }
