@@ -95,7 +95,7 @@ def compare_rows(beyond):
         assert ("read from the host's memory" in row["explain"]) == beyond_memory, beyond.line(row)
         print(row["what"], row["algorithm"], sep=", ", flush=True)
     assert Resident.place is usual
-    assert len(beyond.table(found).split("\n")) == 2 + len(beyond.WAYS)
+    assert len(beyond.beyond_table(found).split("\n")) == 2 + len(beyond.WAYS)
 
 
 def main():
