@@ -55,7 +55,7 @@ LONG_SECONDS, LEAST_REPEAT = 0.2, 15
 #: How often what is made once is made.
 LAYOUTS = 3
 #: Runs that share what is made once, and the bound on automatic over best: a factor and milliseconds.
-SHARED_BY, FACTOR, MARGIN_MS, NEVER = 100, 1.10, 0.02, 1.5
+SHARED_BY, FACTOR, MARGIN_MS, NEVER = 100, 1.10, 0.02, 1.25
 FIELDS = (
     "graph", "program", "schedule", "source", "ms_of_1", "ms_of_100", "layout_ms_of_1", "layout_ms_of_100",
     "right", "explain",
