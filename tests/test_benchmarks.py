@@ -152,7 +152,9 @@ def test_the_automatic_schedule_is_held_against_the_best_fixed_one() -> None:
     text = summary(rows)
     assert "| a                      | 1.10, **1.25** |" in text
     assert "a, bfs, 100 runs: 2.500 ms, WD 2.000 ms, 1.25 times as long" in text
-    assert "2 of 4 cells within 1.1 x the best + 0.02 ms; the worst 1.25 (aim: 1.25); 1 results differ" in text
+    assert (
+        "2 of 4 cells within 1.1 x the best + 0.02 ms; the worst 1.25 (aim: 1.25); 1 results differ" in text
+    )
 
 
 def test_the_readme_has_the_tables_of_the_rows_that_it_links_to() -> None:
