@@ -24,6 +24,13 @@ class Column(NamedTuple):
         """The values as numbers of Python."""
         return python_numbers(self.values, self.whole)
 
+    def joined(self, counts: np.ndarray) -> tuple["Column", np.ndarray]:
+        """Of groups of so many values each, at least one, the least, the first if it is there again; and the sums,
+        float64."""
+        group = np.repeat(np.arange(len(counts)), counts)
+        in_turn = np.lexsort((self.values, group))
+        return self.taken(in_turn[np.cumsum(counts) - counts]), np.bincount(group, self.values, len(counts))
+
 
 def as_column(name: Any, values: list[Any]) -> Column:
     """Values of an attribute as numbers.

@@ -35,7 +35,8 @@ def convert_from_nx(
 ) -> BackendGraph:
     """A graph of NetworkX as one of the backend; arguments as NetworkX's dispatch gives them.
 
-    Parallel edges become one with the least value of each attribute, as NetworkX takes it for shortest paths.
+    Parallel edges become one with the least value of each attribute, as NetworkX takes it for shortest paths, and with
+    the sum of its values, as for ranks.
 
     Args:
         edge_attrs: the edge attributes to keep, with what counts where there is none.
@@ -51,10 +52,11 @@ def convert_from_nx(
         raise NotImplementedError(
             "edgewise keeps one of parallel edges, which cannot have the attributes of all"
         )
-    adjacency = _dicts(graph._adj)
+    several = graph.is_multigraph()
+    adjacency = _dicts(graph._adj, several)
     nodes, vertices_of = _numbered(adjacency)
     rows = _rows(adjacency, vertices_of)
-    in_rows = _rows(_dicts(graph._pred), vertices_of) if graph.is_directed() else None
+    in_rows = _rows(_dicts(graph._pred, several), vertices_of) if graph.is_directed() else None
     keep_nodes = preserve_node_attrs or preserve_all_attrs or bool(node_attrs)
     keep_graph = preserve_graph_attrs or preserve_all_attrs
     contents = Contents(
@@ -62,24 +64,25 @@ def convert_from_nx(
         dict(graph._node) if keep_nodes else {},
         dict(graph.graph) if keep_graph else {},
     )
-    converted = BackendGraph(nodes, rows, in_rows, {}, contents, graph.is_multigraph())
+    parallel = None
+    if several:
+        parallel = np.fromiter(map(len, _edge_data(adjacency)), np.int64, len(rows.targets))
+    converted = BackendGraph(nodes, rows, in_rows, {}, contents, parallel)
     for attribute, default in {} if keep_edges or edge_attrs is None else edge_attrs.items():
-        data = _edge_data(adjacency)
-        if in_rows is None:  # an undirected edge has one dict, which is looked at from its first end
-            data = compress(data, (converted.sources <= rows.targets).tolist())
-        values = (_least_values if graph.is_multigraph() else _values)(data, attribute, default)
-        converted.add_column(attribute, as_column(attribute, values).taken(converted.edge_numbers))
+        _add_column(converted, _edge_data(adjacency), attribute, default)
     return converted
 
 
-def _least_values(data: Iterable[dict[Any, dict[Any, Any]]], name: Any, default: Any) -> list[Any]:
-    """The least value of a name among the dicts of parallel edges."""
-    try:
-        return [min([each.get(name, default) for each in edges.values()]) for edges in data]
-    except TypeError as problem:
-        raise NotImplementedError(
-            f"{name!r} of parallel edges: {problem}; edgewise expects numbers"
-        ) from None
+def _add_column(graph: BackendGraph, data: Iterable[dict[Any, Any]], name: Any, default: Any) -> None:
+    """Add an attribute to a graph that is being converted, from the dict of each arc."""
+    if not graph.is_directed():  # an undirected edge has one dict, which is looked at from its first end
+        data = compress(data, (graph.sources <= graph.rows.targets).tolist())
+    if graph.parallel is None:
+        graph.add_column(name, as_column(name, _values(data, name, default)).taken(graph.edge_numbers))
+        return
+    column = as_column(name, _values(chain.from_iterable(edges.values() for edges in data), name, default))
+    least, sums = column.joined(graph.parallel[graph.edges])
+    graph.add_column(name, least.taken(graph.edge_numbers), sums[graph.edge_numbers])
 
 
 def _values(data: Iterable[dict[Any, Any]], name: Any, default: Any) -> list[Any]:
@@ -91,11 +94,15 @@ def _values(data: Iterable[dict[Any, Any]], name: Any, default: Any) -> list[Any
         return [each.get(name, default) for each in dicts]
 
 
-def _dicts(adjacency: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """The neighbours of each node as dicts. Those of a view of a subgraph are not, and their `len` may be too large."""
+def _dicts(adjacency: Mapping[Any, Any], several: bool) -> Mapping[Any, Any]:
+    """The neighbours of each node as dicts, and if there may be several edges to one, the edges to each as dicts. Those
+    of a view of a subgraph are not, and their `len` may be too large."""
     if isinstance(adjacency, dict):
         return adjacency
-    return {node: dict(inner.items()) for node, inner in adjacency.items()}
+    return {
+        node: {other: dict(data) if several else data for other, data in inner.items()}
+        for node, inner in adjacency.items()
+    }
 
 
 def _numbered(adjacency: Mapping[Any, Any]) -> tuple[Sequence[Any], VerticesOf]:
@@ -164,6 +171,11 @@ def edge_dicts(graph: BackendGraph) -> list[dict[Any, Any]]:
         twins = graph.in_arcs.tolist()  # of arc u to v, the one from v to u
         data = [data[min(arc, twin)] for arc, twin in enumerate(twins)]
     return data
+
+
+def arc_data(graph: BackendGraph) -> list[dict[Any, Any]]:
+    """The dict of each arc, which is to be copied or left as it is."""
+    return edge_dicts(graph) if graph.contents.edges is None else graph.contents.edges
 
 
 def new_graph(directed: bool) -> Any:

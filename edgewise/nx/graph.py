@@ -34,6 +34,9 @@ class BackendGraph:
         rows: the successors, or the neighbours, of each vertex in NetworkX's order.
         in_rows: the predecessors of each vertex in NetworkX's order; those of an undirected graph are its rows.
         contents: see `Contents`.
+        parallel: of a multigraph, which has one arc for parallel edges here, the number of edges that each arc stands
+            for, int64, shape (num_arcs,); None for other graphs.
+        kept: what functions of the backend keep of the graph for later calls, by the function that found it.
     """
 
     __networkx_backend__ = "edgewise"
@@ -45,12 +48,14 @@ class BackendGraph:
         in_rows: Rows | None,
         columns: dict[Any, Column],
         contents: Contents,
-        multigraph: bool = False,
+        parallel: np.ndarray | None = None,
     ) -> None:
         self.nodes, self.rows, self.in_rows = nodes, rows, rows if in_rows is None else in_rows
         self.contents, self._directed, self._columns = contents, in_rows is not None, columns
-        self._multigraph = multigraph
+        self.parallel, self.kept = parallel, dict[Any, Any]()
+        self._sums: dict[Any, np.ndarray] = {}
         self._weighted: dict[Any, ew.Graph] = {}
+        self._summed: dict[Any, ew.Graph] = {}
         self._reversed: dict[Any, BackendGraph] = {}
         self.__networkx_cache__: dict[str, Any] = {}
 
@@ -59,8 +64,8 @@ class BackendGraph:
         return self._directed
 
     def is_multigraph(self) -> bool:
-        """Whether it was converted from a multigraph; here it has one edge of several."""
-        return self._multigraph
+        """Whether it was converted from a multigraph."""
+        return self.parallel is not None
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -80,7 +85,7 @@ class BackendGraph:
 
     def number_of_edges(self) -> int:
         """The number of edges."""
-        return self.plain.num_edges
+        return self.plain.num_edges if self.parallel is None else int(self.parallel[self.edges].sum())
 
     def __repr__(self) -> str:
         kind = "DiGraph" if self._directed else "Graph"
@@ -127,10 +132,23 @@ class BackendGraph:
         return self._with(None)
 
     def weighted(self, weight: Any) -> ew.Graph:
-        """The graph with an edge attribute as weights, for edgewise; its ids are 0..n-1."""
+        """The graph with an edge attribute as weights, for edgewise; its ids are 0..n-1. Of parallel edges the least
+        counts."""
         if weight not in self._weighted:
             self._weighted[weight] = self._with(self.column(weight).values)
         return self._weighted[weight]
+
+    def summed(self, weight: Any) -> tuple[ew.Graph, bool]:
+        """The graph for edgewise with an edge attribute as weights, summed over parallel edges, and whether weights
+        count: if all are 1, there are none."""
+        sums = self.sums(weight)
+        if (sums == 1).all():
+            return self.plain, False
+        if self.parallel is None:
+            return self.weighted(weight), True
+        if weight not in self._summed:
+            self._summed[weight] = self._with(sums)
+        return self._summed[weight], True
 
     def with_values(self, values: np.ndarray) -> ew.Graph:
         """The graph with other weights, shape (num_arcs,), for edgewise; its ids are 0..n-1."""
@@ -141,15 +159,21 @@ class BackendGraph:
         rows = Rows(self.rows.offsets, self.rows.targets, weights)
         return ew.Graph(rows, Ids(len(self)), self._directed, loops)
 
-    def add_column(self, name: Any, column: Column) -> None:
-        """Keep an edge attribute, while the graph is made."""
+    def add_column(self, name: Any, column: Column, sums: np.ndarray | None = None) -> None:
+        """Keep an edge attribute, and its sums over parallel edges if there are any, while the graph is made."""
         self._columns[name] = column
+        if sums is not None:
+            self._sums[name] = sums
 
     def column(self, name: Any) -> Column:
         """An edge attribute; 1 for each edge if there is none of this name, as NetworkX takes it."""
         if name not in self._columns:
             self._columns[name] = self._new_column(name)
         return self._columns[name]
+
+    def sums(self, name: Any) -> np.ndarray:
+        """An edge attribute for each arc, summed over parallel edges; see `column`."""
+        return self.column(name).values if self.parallel is None else self._sums.get(name, self.parallel)
 
     def _new_column(self, name: Any) -> Column:
         if self.contents.edges is None or name is None:
@@ -198,8 +222,15 @@ class BackendGraph:
     @cached_property
     def degrees(self) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of edges out of each vertex, and into it, int64, shape (n,). An undirected loop has both ends."""
-        out = np.diff(self.rows.offsets).astype(np.int64)
+        counts = np.ones(len(self.rows.targets), np.int64) if self.parallel is None else self.parallel
+        out = _sums_of_rows(self.rows.offsets, counts)
         if self._directed:
-            return out, np.diff(self.in_rows.offsets).astype(np.int64)
-        loops = self.sources[self.sources == self.rows.targets]
-        return out + np.bincount(loops, minlength=len(self)), out
+            into = counts if self.parallel is None else counts[self.in_arcs]
+            return out, _sums_of_rows(self.in_rows.offsets, into)
+        loops = np.where(self.sources == self.rows.targets, counts, 0)
+        return out + _sums_of_rows(self.rows.offsets, loops), out
+
+
+def _sums_of_rows(offsets: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The sums of int64 values over rows."""
+    return np.diff(np.concatenate([[0], values.cumsum()])[offsets])

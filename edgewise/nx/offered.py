@@ -2,7 +2,9 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
 from types import ModuleType
 from typing import Any
 
@@ -106,9 +108,62 @@ def refuses(name: str, reason: str, *allowed: Any) -> Refusal:
     return refusal
 
 
+def numbers_from(least: float, most: float = sys.float_info.max, *names: str) -> Refusal:
+    """A refusal of arguments of these names that are no numbers from `least` to `most`."""
+
+    def refusal(arguments: dict[str, Any]) -> str | None:
+        odd = [name for name in names if not is_number(arguments[name], least, most)]
+        return (
+            f"{odd[0]}={arguments[odd[0]]!r}: edgewise takes numbers from {least:g} to {most:g}"
+            if odd
+            else None
+        )
+
+    return refusal
+
+
+def whole(*names: str) -> Refusal:
+    """A refusal of arguments of these names that are no integers."""
+
+    def refusal(arguments: dict[str, Any]) -> str | None:
+        odd = [name for name in names if not isinstance(arguments[name], Integral)]
+        return f"{odd[0]}={arguments[odd[0]]!r}: edgewise takes integers" if odd else None
+
+    return refusal
+
+
+def is_number(value: Any, least: float = 0.0, most: float = sys.float_info.max) -> bool:
+    """Whether a value is a number in this range, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool) and least <= float(value) <= most
+
+
+def numbers_of_nodes(name: str, all_nodes: bool = False) -> Refusal:
+    """A refusal of an argument that is neither None nor a dict of numbers of at least 0 by node.
+
+    Args:
+        all_nodes: whether it has to have all nodes, and nothing else.
+    """
+
+    def refusal(arguments: dict[str, Any]) -> str | None:
+        given = arguments[name]
+        if given is None:
+            return None
+        if not isinstance(given, Mapping) or not all(map(is_number, given.values())):
+            return f"{name}: edgewise takes a dict of numbers of at least 0"
+        if all_nodes and given.keys() != set(arguments["G"]):
+            return f"{name}: edgewise takes a dict with all nodes, and nothing else"
+        return None
+
+    return refusal
+
+
 def no_multigraphs(arguments: dict[str, Any]) -> str | None:
     """A refusal by functions whose answer depends on how many edges are parallel."""
-    return "parallel edges count here; edgewise takes one of them" if arguments["G"].is_multigraph() else None
+    return (
+        "there are parallel edges; edgewise takes graphs without here"
+        if arguments["G"].is_multigraph()
+        else None
+    )
 
 
 def _callable_weight(arguments: dict[str, Any]) -> str | None:

@@ -7,7 +7,7 @@ import numpy as np
 from networkx.algorithms.tree.mst import ALGORITHMS
 
 import edgewise as ew
-from edgewise.nx.convert import edge_dicts, new_graph
+from edgewise.nx.convert import arc_data, new_graph
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.offered import no_multigraphs, offered, options, refuses
 
@@ -38,7 +38,7 @@ def _edges(G: BackendGraph, arcs: np.ndarray, data: bool) -> Iterator[tuple[Any,
     ends = G.names(G.sources[arcs]), G.names(G.rows.targets[arcs])
     if not data:
         return zip(*ends, strict=True)
-    attributes = edge_dicts(G) if G.contents.edges is None else G.contents.edges
+    attributes = arc_data(G)
     return zip(*ends, [attributes[arc] for arc in arcs.tolist()], strict=True)
 
 
