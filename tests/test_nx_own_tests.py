@@ -60,7 +60,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder, networkx = tmp_path_factory.mktemp("nx"), Path(nx.__path__[0])
     (folder / "pytest.ini").write_text("[pytest]\n")
     written = folder / "report.json"
-    given = {"NETWORKX_TEST_BACKEND": "edgewise", "EDGEWISE_NX_REPORT": str(written), "PYTHONPATH": str(HERE)}
+    paths = os.pathsep.join(map(str, (HERE, HERE.parent)))
+    given = {"NETWORKX_TEST_BACKEND": "edgewise", "EDGEWISE_NX_REPORT": str(written), "PYTHONPATH": paths}
     options = (
         f"-q -p no:cacheprovider -p nx_calls -c {folder / 'pytest.ini'} --rootdir {networkx} --fallback-to-nx"
     )
