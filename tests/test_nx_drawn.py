@@ -152,24 +152,31 @@ def test_topological_order(seed: int) -> None:
             compare(name, each)
 
 
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
 @pytest.mark.parametrize("weights", ["none", "integers", "floats", "both"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_spanning_trees(seed: int, weights: str) -> None:
-    graph = draw(seed, False, weights)
+def test_spanning_trees(seed: int, weights: str, kind: Any) -> None:
+    graph = draw(seed, False, weights, kind)
+    for place, edge in enumerate(list(graph.edges(keys=True))[::3] if graph.is_multigraph() else ()):
+        graph.add_edge(*edge[:2], weight=place % 4 - 1)
+        graph.add_edge(*edge[:2], f"key {place}", **graph.edges[edge])
     graph.graph["name"], graph.nodes[next(iter(graph))]["colour"] = "drawn", "red"
-    for kind in ("minimum", "maximum"):
-        compare(f"{kind}_spanning_tree", graph)
+    for which in ("minimum", "maximum"):
+        compare(f"{which}_spanning_tree", graph)
         for data in (True, False):
-            compare(f"{kind}_spanning_edges", graph, data=data)
+            for keys in (True, False):
+                compare(f"{which}_spanning_edges", graph, data=data, keys=keys)
     compare("minimum_spanning_edges", graph, algorithm="none such")
 
 
-@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_betweenness(seed: int, weight: Any, directed: bool) -> None:
+def test_betweenness(seed: int, weight: Any, kind: Any) -> None:
     """Sums of edgewise are added up in another order; those to some targets are equal."""
-    graph = draw(seed, directed, "floats")
+    graph = draw(seed, kind in (nx.DiGraph, nx.MultiDiGraph), "floats", kind)
+    for edge in list(graph.edges(data=True))[::3] if graph.is_multigraph() else ():
+        graph.add_edge(*edge[:2], "another", **edge[2])  # as long as this
     nodes = list(graph)
     for normalized in (True, False):
         each = {"weight": weight, "normalized": normalized}
@@ -212,4 +219,5 @@ def test_multigraphs(seed: int, weights: str, kind: Any) -> None:
         for other in list(graph)[::4]:
             for name in (*OF_PAIRS, *PATHS_BETWEEN):
                 compare(name, graph, node, other)
-    close("betweenness_centrality", graph)
+    for name in ("betweenness_centrality", "edge_betweenness_centrality"):
+        close(name, graph)

@@ -24,12 +24,15 @@ class Column(NamedTuple):
         """The values as numbers of Python."""
         return python_numbers(self.values, self.whole)
 
-    def joined(self, counts: np.ndarray) -> tuple["Column", np.ndarray]:
-        """Of groups of so many values each, at least one, the least, the first if it is there again; and the sums,
-        float64."""
-        group = np.repeat(np.arange(len(counts)), counts)
-        in_turn = np.lexsort((self.values, group))
-        return self.taken(in_turn[np.cumsum(counts) - counts]), np.bincount(group, self.values, len(counts))
+    def least(self, counts: np.ndarray, sign: int = 1) -> np.ndarray:
+        """Of groups of so many values each, at least one, the place of the least, or of the greatest if sign is -1; the
+        first of several."""
+        return np.lexsort((sign * self.values, groups(counts)))[np.cumsum(counts) - counts]
+
+
+def groups(counts: np.ndarray) -> np.ndarray:
+    """The group of each value, if groups have so many values each."""
+    return np.repeat(np.arange(len(counts)), counts)
 
 
 def as_column(name: Any, values: list[Any]) -> Column:

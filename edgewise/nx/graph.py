@@ -9,14 +9,15 @@ import numpy as np
 import edgewise as ew
 from edgewise.graph.csr import Rows, arcs_by_target, row_of_arcs, transpose, twin_arcs
 from edgewise.graph.ids import Ids
-from edgewise.nx.columns import Column, as_column
+from edgewise.nx.columns import Column, as_column, groups
 
 
 class Contents(NamedTuple):
     """What NetworkX keeps beside the structure, as far as it was asked for.
 
     Attributes:
-        edges: the dict of each arc, in the order of arcs; None if attributes are in columns.
+        edges: the dict of each arc, in the order of arcs, or of each edge of a multigraph; None if attributes are in
+            columns.
         nodes: the dict of each node.
         graph: the dict of the graph.
     """
@@ -24,6 +25,18 @@ class Contents(NamedTuple):
     edges: list[dict[Any, Any]] | None
     nodes: Mapping[Any, dict[Any, Any]]
     graph: dict[Any, Any]
+
+
+class Parallel(NamedTuple):
+    """The edges of a multigraph, in the order of NetworkX's ``G.edges(keys=True)``.
+
+    Attributes:
+        counts: int64: how many edges each of `BackendGraph.edges` stands for.
+        keys: the key of each edge.
+    """
+
+    counts: np.ndarray
+    keys: list[Any]
 
 
 class BackendGraph:
@@ -34,8 +47,7 @@ class BackendGraph:
         rows: the successors, or the neighbours, of each vertex in NetworkX's order.
         in_rows: the predecessors of each vertex in NetworkX's order; those of an undirected graph are its rows.
         contents: see `Contents`.
-        parallel: of a multigraph, which has one arc for parallel edges here, the number of edges that each arc stands
-            for, int64, shape (num_arcs,); None for other graphs.
+        parallel: the edges of a multigraph, which has one arc for parallel edges here; None for other graphs.
         kept: what functions of the backend keep of the graph for later calls, by the function that found it.
     """
 
@@ -48,12 +60,12 @@ class BackendGraph:
         in_rows: Rows | None,
         columns: dict[Any, Column],
         contents: Contents,
-        parallel: np.ndarray | None = None,
+        parallel: Parallel | None = None,
     ) -> None:
         self.nodes, self.rows, self.in_rows = nodes, rows, rows if in_rows is None else in_rows
         self.contents, self._directed, self._columns = contents, in_rows is not None, columns
         self.parallel, self.kept = parallel, dict[Any, Any]()
-        self._sums: dict[Any, np.ndarray] = {}
+        self._of_all: dict[Any, Column] = {}
         self._weighted: dict[Any, ew.Graph] = {}
         self._summed: dict[Any, ew.Graph] = {}
         self._reversed: dict[Any, BackendGraph] = {}
@@ -85,7 +97,7 @@ class BackendGraph:
 
     def number_of_edges(self) -> int:
         """The number of edges."""
-        return self.plain.num_edges if self.parallel is None else int(self.parallel[self.edges].sum())
+        return self.plain.num_edges if self.parallel is None else len(self.parallel.keys)
 
     def __repr__(self) -> str:
         kind = "DiGraph" if self._directed else "Graph"
@@ -159,26 +171,41 @@ class BackendGraph:
         rows = Rows(self.rows.offsets, self.rows.targets, weights)
         return ew.Graph(rows, Ids(len(self)), self._directed, loops)
 
-    def add_column(self, name: Any, column: Column, sums: np.ndarray | None = None) -> None:
-        """Keep an edge attribute, and its sums over parallel edges if there are any, while the graph is made."""
-        self._columns[name] = column
-        if sums is not None:
-            self._sums[name] = sums
+    def add_column(self, name: Any, column: Column) -> None:
+        """Keep an attribute of `edges`, or of all edges of a multigraph, while the graph is made."""
+        if self.parallel is None:
+            self._columns[name] = column.taken(self.edge_numbers)
+        else:
+            self._of_all[name] = column
 
     def column(self, name: Any) -> Column:
-        """An edge attribute; 1 for each edge if there is none of this name, as NetworkX takes it."""
+        """An edge attribute for each arc, the least of parallel edges; 1 if there is none of this name."""
         if name not in self._columns:
             self._columns[name] = self._new_column(name)
         return self._columns[name]
 
-    def sums(self, name: Any) -> np.ndarray:
-        """An edge attribute for each arc, summed over parallel edges; see `column`."""
-        return self.column(name).values if self.parallel is None else self._sums.get(name, self.parallel)
-
     def _new_column(self, name: Any) -> Column:
+        if self.parallel is not None:
+            column = self.column_of_all(name)
+            return column.taken(column.least(self.parallel.counts)).taken(self.edge_numbers)
         if self.contents.edges is None or name is None:
             return Column(np.ones(len(self.rows.targets), np.int64))
         return as_column(name, [each.get(name, 1) for each in self.contents.edges])
+
+    def column_of_all(self, name: Any) -> Column:
+        """An attribute of all edges of a multigraph, in the order of `Parallel`."""
+        assert self.parallel is not None
+        if name not in self._of_all:
+            dicts = [{}] * len(self.parallel.keys) if self.contents.edges is None else self.contents.edges
+            self._of_all[name] = as_column(name, [1 if name is None else each.get(name, 1) for each in dicts])
+        return self._of_all[name]
+
+    def sums(self, name: Any) -> np.ndarray:
+        """An edge attribute for each arc, summed over parallel edges; see `column`."""
+        if self.parallel is None:
+            return self.column(name).values
+        counts = self.parallel.counts
+        return np.bincount(groups(counts), self.column_of_all(name).values, len(counts))[self.edge_numbers]
 
     @property
     def attributes(self) -> dict[Any, list[Any]]:
@@ -222,10 +249,12 @@ class BackendGraph:
     @cached_property
     def degrees(self) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of edges out of each vertex, and into it, int64, shape (n,). An undirected loop has both ends."""
-        counts = np.ones(len(self.rows.targets), np.int64) if self.parallel is None else self.parallel
+        counts = into = np.ones(len(self.rows.targets), np.int64)
+        if self.parallel is not None:
+            counts = self.parallel.counts[self.edge_numbers]
+            into = counts[self.in_arcs]
         out = _sums_of_rows(self.rows.offsets, counts)
         if self._directed:
-            into = counts if self.parallel is None else counts[self.in_arcs]
             return out, _sums_of_rows(self.in_rows.offsets, into)
         loops = np.where(self.sources == self.rows.targets, counts, 0)
         return out + _sums_of_rows(self.rows.offsets, loops), out
