@@ -13,7 +13,7 @@ _POSITIVE = " Weights have to be above 0."
 _NEGATIVE = " Negative weights are left to NetworkX."
 _SCIPY = "By SciPy, as in NetworkX: vectors differ by what it draws to begin with."
 _COUNTED = "Without `weight`."
-_FOUND = "Without `core_number`, and no multigraphs, as in NetworkX."
+_FOUND = "Without `core_number`."
 #: What is to say of some functions.
 NOTES = {
     "average_clustering": _COUNTED,
@@ -24,8 +24,8 @@ NOTES = {
     "edge_betweenness_centrality_subset": _POSITIVE.strip(),
     "eigenvector_centrality": _ROUNDING + _NEGATIVE,
     "eigenvector_centrality_numpy": _SCIPY,
-    "hits": "By power iteration, or by SciPy as in NetworkX, where that takes more than `max_iter` iterations, weights "
-    "are negative, or `nstart` is given. Where several answers are right, NetworkX draws one.",
+    "hits": "By power iteration; by SciPy, as in NetworkX, if that takes more than `max_iter` iterations, weights are "
+    "negative or `nstart` is given. Where several answers are right, NetworkX draws one.",
     "k_core": _FOUND,
     "k_corona": _FOUND,
     "k_crust": _FOUND,

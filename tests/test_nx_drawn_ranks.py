@@ -177,3 +177,32 @@ def test_counts_of_parallel_edges(seed: int, kind: Any) -> None:
         for name in ("degree_centrality", "in_degree_centrality", "out_degree_centrality"):
             compare(name, each)
         close("pagerank", each)
+
+
+@of_kinds
+def test_nodes_of_many_kinds(kind: Any) -> None:
+    nodes = [2**70, -5, "a", b"a", (1, 2), frozenset(), True, 1.5]
+    graph = kind(zip(nodes, nodes[1:] + nodes[2:4], strict=False))
+    graph.add_edges_from(zip(nodes[::2], nodes[1::2], strict=True), weight=0.5)
+    for name in ("pagerank", "eigenvector_centrality", "katz_centrality"):
+        close(name, graph)
+    for name in ("core_number", "triangles", "clustering", "average_clustering", "degree_centrality"):
+        compare(name, graph)
+    if not graph.is_multigraph():
+        compare("k_core", graph)
+
+
+@pytest.mark.parametrize("name", ["pagerank", "eigenvector_centrality", "katz_centrality"])
+@pytest.mark.parametrize("weight", [-1, float("nan"), float("inf"), 2**70, True, 1e300])
+def test_weights_that_are_left_to_networkx(name: str, weight: Any) -> None:
+    graph = nx.Graph([(0, 1, {"weight": 1}), (1, 2, {"weight": weight})])
+    if name == "pagerank" and weight == 1e300:
+        close(name, graph, weight="weight")
+    else:
+        with pytest.raises(NotImplementedError):
+            getattr(nx, name)(graph, weight="weight", backend="edgewise")
+
+
+def test_spanning_trees_of_directed_graphs() -> None:
+    for name in ("minimum_spanning_tree", "maximum_spanning_tree"):
+        compare(name, nx.DiGraph([(0, 1)]))

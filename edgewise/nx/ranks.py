@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, svds
 
 import edgewise as ew
+from edgewise.errors import GraphError
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.matrix import adjacency
 from edgewise.nx.offered import numbers_from, numbers_of_nodes, offered, options, refuses, whole
@@ -47,21 +48,35 @@ def pagerank(
 ) -> dict[Any, float]:
     if len(G) == 0:
         return {}
-    failed = nx.PowerIterationFailedConvergence(max_iter)
-    graph, weighted = G.summed(weight)
-    found = ew.pagerank(
-        graph,
+    found = iterate(
+        ew.pagerank,
+        G,
+        weight,
+        max_iter,
+        how,
         damping=alpha,
         tol=np.nextafter(len(G) * tol, 0),  # NetworkX ends below it, edgewise at it
-        max_iterations=max(max_iter, 0),
         personalization=_distribution(G, personalization, ZeroDivisionError()),
-        start=_distribution(G, nstart, failed),
-        weighted=weighted,
-        **options(how),
+        start=_distribution(G, nstart, nx.PowerIterationFailedConvergence(max_iter)),
     )
-    if not found.converged:
-        raise failed
     return G.by_node(found.rank)
+
+
+def iterate(find: Any, G: BackendGraph, weight: Any, max_iter: int, how: dict[str, Any], **given: Any) -> Any:
+    """The result of an algorithm of edgewise that iterates.
+
+    Raises:
+        NotImplementedError: weights that edgewise does not take.
+        PowerIterationFailedConvergence: there are not enough iterations.
+    """
+    graph, weighted = G.summed(weight)
+    try:
+        found = find(graph, max_iterations=max(max_iter, 0), weighted=weighted, **given, **options(how))
+    except GraphError as problem:
+        raise NotImplementedError(str(problem)) from None
+    if not found.converged:
+        raise nx.PowerIterationFailedConvergence(max_iter)
+    return found
 
 
 @offered()

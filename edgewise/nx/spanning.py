@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 from networkx.algorithms.tree.mst import ALGORITHMS
 
@@ -35,6 +36,8 @@ def _forest(G: BackendGraph, weight: Any, algorithm: str, sign: int, how: dict[s
     """
     if algorithm != "kruskal":
         raise ValueError(f"{algorithm} is not a valid choice for an algorithm.")
+    if G.is_directed():
+        raise nx.NetworkXNotImplemented("not implemented for directed type")
     if G.parallel is None:
         best, weights = None, G.column(weight).values[G.edges]
     else:

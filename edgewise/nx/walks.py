@@ -9,39 +9,14 @@ from scipy.linalg import norm
 from scipy.sparse.linalg import eigs
 
 import edgewise as ew
-from edgewise.errors import GraphError, ParameterError
+from edgewise.errors import ParameterError
 from edgewise.nx.components import is_connected, is_strongly_connected
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.matrix import adjacency
-from edgewise.nx.offered import (
-    is_number,
-    numbers_from,
-    numbers_of_nodes,
-    offered,
-    options,
-    whole,
-)
+from edgewise.nx.offered import is_number, numbers_from, numbers_of_nodes, offered, whole
+from edgewise.nx.ranks import iterate
 
 _NULL_GRAPH = "cannot compute centrality for the null graph"
-
-
-def _iterate(
-    find: Any, G: BackendGraph, weight: Any, max_iter: int, how: dict[str, Any], **given: Any
-) -> Any:
-    """The result of an algorithm of edgewise.
-
-    Raises:
-        NotImplementedError: weights that edgewise does not take.
-        PowerIterationFailedConvergence: there are not enough iterations.
-    """
-    graph, weighted = G.summed(weight)
-    try:
-        found = find(graph, max_iterations=max(max_iter, 0), weighted=weighted, **given, **options(how))
-    except GraphError as problem:
-        raise NotImplementedError(str(problem)) from None
-    if not found.converged:
-        raise nx.PowerIterationFailedConvergence(max_iter)
-    return found
 
 
 def _by_node(G: BackendGraph, values: np.ndarray, nstart: Any) -> dict[Any, float]:
@@ -73,7 +48,7 @@ def eigenvector_centrality(
     start = _values(G, nstart)
     if start is not None and not start.any():
         raise nx.NetworkXError("initial vector cannot have all zero values")
-    found = _iterate(ew.eigenvector, G, weight or None, max_iter, how, tol=tol, start=start)
+    found = iterate(ew.eigenvector, G, weight or None, max_iter, how, tol=tol, start=start)
     return _by_node(G, found.centrality, nstart)
 
 
@@ -137,7 +112,7 @@ def katz_centrality(
         "normalized": bool(normalized),
     }
     try:
-        found = _iterate(ew.katz, G, weight, max_iter, how, **given)
+        found = iterate(ew.katz, G, weight, max_iter, how, **given)
     except ParameterError as problem:
         if "grew beyond" not in str(problem):
             raise
