@@ -103,6 +103,8 @@ def test_reasons_are_text() -> None:
     assert backend.should_run("bfs_edges", (large, 0), {}) is True
     assert "longer" in backend.should_run("shortest_path", (large, 0, 9), {})
     assert backend.should_run("shortest_path", (large, 0), {}) is True
+    assert "longer" in backend.should_run("clustering", (large, 0), {})
+    assert backend.should_run("clustering", (large,), {}) is True
     nx.degree_centrality(large, backend="edgewise")
     assert backend.should_run("shortest_path", (large, 0, 9), {}) is True
     with pytest.raises(AttributeError, match=r"docs/networkx\.md"):

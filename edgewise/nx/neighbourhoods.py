@@ -10,7 +10,7 @@ from edgewise.graph.csr import Rows, build_rows, row_of_arcs, transpose
 from edgewise.nx.cpu_sums import add_triangles
 from edgewise.nx.distances import nodes_among
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.offered import offered, options, refuses
+from edgewise.nx.offered import brief, offered, options, refuses
 from edgewise.nx.search import alone
 
 _unweighted = refuses("weight", "edgewise counts triangles; it does not weigh them")
@@ -20,14 +20,14 @@ class _Closed(NamedTuple):
     """How closely the neighbours of each vertex are joined.
 
     Attributes:
-        triangles: int64, shape (n,): the triangles through each vertex, those of a directed graph by their directions.
-        possible: int64, shape (n,): as many as there would be if all neighbours were joined.
-        clustering: the share of these, by vertex; the integer 0 where there is none, as in NetworkX.
+        triangles: of each vertex the triangles through it, those of a directed graph by their directions.
+        clustering: of each vertex their share of the possible ones; the integer 0 where there is none, as in NetworkX.
+        possible: how many there would be in all if all neighbours were joined.
     """
 
-    triangles: np.ndarray
-    possible: np.ndarray
+    triangles: list[int]
     clustering: list[Any]
+    possible: int
 
 
 def _closed(G: BackendGraph, how: dict[str, Any]) -> _Closed:
@@ -45,8 +45,9 @@ def _triangles(G: BackendGraph, how: dict[str, Any]) -> _Closed:
 
 
 def _shares(triangles: np.ndarray, possible: np.ndarray) -> _Closed:
+    """What is kept of the triangles through each vertex and the possible ones, int64, shape (n,)."""
     shares = (triangles / np.maximum(possible, 1)).tolist()
-    return _Closed(triangles, possible, [share or 0 for share in shares])
+    return _Closed(triangles.tolist(), [share or 0 for share in shares], sum(possible.tolist()))
 
 
 def _directed_triangles(G: BackendGraph) -> _Closed:
@@ -82,25 +83,30 @@ def _at(G: BackendGraph, nodes: Any, values: list[Any]) -> Any:
     return {node: values[G.index(node, KeyError(node))] for node in nodes_among(G, nodes)}
 
 
+def _of_all(arguments: dict[str, Any]) -> str | None:
+    """A doubt of calls for some nodes."""
+    return None if arguments["nodes"] is None else brief(arguments)
+
+
 def _refuse_parallel(G: BackendGraph) -> None:
     if G.is_multigraph():
         raise nx.NetworkXNotImplemented("not implemented for multigraph type")
 
 
-@offered()
+@offered(doubt=_of_all)
 def triangles(G: BackendGraph, nodes: Any = None, **how: Any) -> Any:
     if nodes is not None:
         _refuse_parallel(G)
-    return _at(G, nodes, _closed(G, how).triangles.tolist())
+    return _at(G, nodes, _closed(G, how).triangles)
 
 
-@offered(_unweighted)
+@offered(_unweighted, doubt=_of_all)
 def clustering(G: BackendGraph, nodes: Any = None, weight: Any = None, **how: Any) -> Any:
     _refuse_parallel(G)
     return _at(G, nodes, _closed(G, how).clustering)
 
 
-@offered(_unweighted)
+@offered(_unweighted, doubt=_of_all)
 def average_clustering(
     G: BackendGraph, nodes: Any = None, weight: Any = None, count_zeros: bool = True, **how: Any
 ) -> float:
@@ -118,5 +124,5 @@ def _undirected(arguments: dict[str, Any]) -> str | None:
 def transitivity(G: BackendGraph, **how: Any) -> float:
     _refuse_parallel(G)
     found = _closed(G, how)
-    triangles = sum(found.triangles.tolist())
-    return triangles / sum(found.possible.tolist()) if triangles else 0
+    counted = sum(found.triangles)
+    return counted / found.possible if counted else 0
