@@ -70,6 +70,8 @@ def test_eigenvectors_and_katz(seed: int, weights: str, kind: Any) -> None:
     close("katz_centrality", graph, beta={"absent": 1})
     close("katz_centrality", graph, beta=0)
     close("katz_centrality", graph, alpha=3.0)
+    for number in (1e-200, 1e149):
+        close("katz_centrality", graph, beta=number)
 
 
 @of_kinds
@@ -201,6 +203,27 @@ def test_weights_that_are_left_to_networkx(name: str, weight: Any) -> None:
     else:
         with pytest.raises(NotImplementedError):
             getattr(nx, name)(graph, weight="weight", backend="edgewise")
+
+
+@pytest.mark.parametrize("weight", [1e-200, 1e200, 2**62])
+def test_hits_with_weights_of_any_size(weight: Any) -> None:
+    graph = nx.DiGraph([(0, 1), (1, 2), (2, 0), (0, 2)])
+    nx.set_edge_attributes(graph, weight, "weight")
+    expected, found = (returned(nx.hits, graph, backend=backend) for backend in ("networkx", "edgewise"))
+    assert (
+        found[1] == pytest.approx(expected[1], rel=1e-9)
+        if isinstance(expected[0], dict)
+        else found == expected
+    )
+
+
+def test_numbers_beyond_floats_are_left_to_networkx() -> None:
+    for name, given in (
+        ("pagerank", {"tol": 10**400}),
+        ("katz_centrality", {"beta": 10**400, "max_iter": True}),
+    ):
+        with pytest.raises(NotImplementedError):
+            getattr(nx, name)(nx.path_graph(3), **given, backend="edgewise")
 
 
 def test_spanning_trees_of_directed_graphs() -> None:

@@ -1,5 +1,6 @@
 """Ranks by links: PageRank, hubs and authorities."""
 
+import sys
 from typing import Any
 
 import networkx as nx
@@ -10,7 +11,7 @@ import edgewise as ew
 from edgewise.errors import GraphError
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.matrix import adjacency
-from edgewise.nx.offered import numbers_from, numbers_of_nodes, offered, options, refuses, whole
+from edgewise.nx.offered import LARGE, numbers_from, numbers_of_nodes, offered, options, refuses, whole
 
 #: Hubs and authorities change less than this in the last iteration: they are right to about as many digits as those
 #: of NetworkX, however many it asks for.
@@ -30,7 +31,7 @@ def _distribution(G: BackendGraph, given: Any, nothing: Exception) -> np.ndarray
 @offered(
     refuses("dangling", "edgewise gives the rank of nodes without edges away as `personalization` says"),
     numbers_from(0, 1, "alpha"),
-    numbers_from(np.finfo(float).tiny, 1, "tol"),
+    numbers_from(sys.float_info.min, LARGE, "tol"),
     whole("max_iter"),
     numbers_of_nodes("personalization"),
     numbers_of_nodes("nstart"),
@@ -110,14 +111,11 @@ def _iterated(
     if not positive or len(G) == 1 or not 0 <= tol < np.inf or int(max_iter) != max_iter:
         return None
     graph, weighted = G.summed("weight")
-    found = ew.hits(
-        graph,
-        tol=_NOTHING,
-        max_iterations=int(max_iter),
-        normalized=bool(normalized),
-        weighted=weighted,
-        **options(how),
-    )
+    given: dict[str, Any] = {"tol": _NOTHING, "max_iterations": int(max_iter), "normalized": bool(normalized)}
+    try:
+        found = ew.hits(graph, weighted=weighted, **given, **options(how))
+    except GraphError:
+        return None
     return (found.hub, found.authority) if found.converged else None
 
 

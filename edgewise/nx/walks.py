@@ -1,5 +1,6 @@
 """Centralities of nodes by walks: eigenvectors and Katz."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from edgewise.errors import ParameterError
 from edgewise.nx.components import is_connected, is_strongly_connected
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.matrix import adjacency
-from edgewise.nx.offered import is_number, numbers_from, numbers_of_nodes, offered, whole
+from edgewise.nx.offered import LARGE, in_range, numbers_from, numbers_of_nodes, offered, whole
 from edgewise.nx.ranks import iterate
 
 _NULL_GRAPH = "cannot compute centrality for the null graph"
@@ -31,7 +32,7 @@ def _values(G: BackendGraph, given: Any) -> np.ndarray | None:
 
 
 @offered(
-    numbers_from(0, 1e300, "tol"),
+    numbers_from(0, LARGE, "tol"),
     whole("max_iter"),
     numbers_of_nodes("nstart", all_nodes=True),
 )
@@ -70,7 +71,7 @@ def eigenvector_centrality_numpy(
 def _added(arguments: dict[str, Any]) -> str | None:
     """A refusal of values that all walks have by themselves."""
     beta = arguments["beta"]
-    if is_number(beta):
+    if in_range(beta):
         return None
     if not isinstance(arguments["alpha"], float):
         return f"alpha={arguments['alpha']!r}: edgewise takes a float if beta is a dict"
@@ -82,7 +83,7 @@ def _added(arguments: dict[str, Any]) -> str | None:
 
 
 @offered(
-    numbers_from(0, 1e300, "alpha", "tol"),
+    numbers_from(0, LARGE, "alpha", "tol"),
     whole("max_iter"),
     _added,
     numbers_of_nodes("nstart", all_nodes=True),
@@ -104,17 +105,15 @@ def katz_centrality(
         if beta.keys() != set(G):
             raise nx.NetworkXError("beta dictionary must have a value for every node")
         beta = _values(G, beta)
-    given = {
-        "alpha": alpha,
-        "beta": beta,
-        "tol": tol,
-        "start": _values(G, nstart),
-        "normalized": bool(normalized),
-    }
+    given = {"alpha": alpha, "beta": beta, "tol": tol, "start": _values(G, nstart), "normalized": False}
     try:
         found = iterate(ew.katz, G, weight, max_iter, how, **given)
     except ParameterError as problem:
         if "grew beyond" not in str(problem):
             raise
         raise nx.PowerIterationFailedConvergence(max_iter) from None
-    return _by_node(G, found.centrality, nstart)
+    values = found.centrality
+    if normalized:
+        length = math.hypot(*values.tolist())  # squares of values may leave float64
+        values = values * (1.0 / length if length else 1.0)
+    return _by_node(G, values, nstart)
