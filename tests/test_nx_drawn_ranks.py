@@ -226,6 +226,12 @@ def test_numbers_beyond_floats_are_left_to_networkx() -> None:
             getattr(nx, name)(nx.path_graph(3), **given, backend="edgewise")
 
 
+def test_an_attribute_whose_name_is_empty_is_no_weight_of_eigenvectors() -> None:
+    graph = nx.Graph([(0, 1, {"": 3}), (1, 2, {"": 5}), (2, 0)])
+    close("eigenvector_centrality", graph, weight="")
+    close("katz_centrality", graph, weight="")
+
+
 def test_spanning_trees_of_directed_graphs() -> None:
     for name in ("minimum_spanning_tree", "maximum_spanning_tree"):
         compare(name, nx.DiGraph([(0, 1)]))

@@ -47,12 +47,12 @@ def convert_from_nx(
     Raises:
         NotImplementedError: an attribute that is no number, see `as_column`.
     """
-    several = graph.is_multigraph()
-    adjacency = _dicts(graph._adj, several)
+    adjacency = _dicts(graph._adj)
     nodes, vertices_of = _numbered(adjacency)
     rows = _rows(adjacency, vertices_of)
-    in_rows = _rows(_dicts(graph._pred, several), vertices_of) if graph.is_directed() else None
-    data, parallel = partial(_edge_data, adjacency, None if in_rows else rows), None
+    in_rows = _rows(_dicts(graph._pred), vertices_of) if graph.is_directed() else None
+    several = graph.is_multigraph()
+    data, parallel = partial(_edge_data, adjacency, rows if in_rows is None else None), None
     if several:
         bundles = list(data())
         counts = np.fromiter(map(len, bundles), np.int64, len(bundles))
@@ -81,15 +81,11 @@ def _values(data: Callable[[], Iterator[dict[Any, Any]]], name: Any, default: An
         return [each.get(name, default) for each in data()]
 
 
-def _dicts(adjacency: Mapping[Any, Any], several: bool) -> Mapping[Any, Any]:
-    """The neighbours of each node as dicts, and if there may be several edges to one, the edges to each as dicts. Those
-    of a view of a subgraph are not, and their `len` may be too large."""
+def _dicts(adjacency: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The neighbours of each node as dicts. Those of a view of a subgraph are not, and their `len` may be too large."""
     if isinstance(adjacency, dict):
         return adjacency
-    return {
-        node: {other: dict(data) if several else data for other, data in inner.items()}
-        for node, inner in adjacency.items()
-    }
+    return {node: dict(inner.items()) for node, inner in adjacency.items()}
 
 
 def _numbered(adjacency: Mapping[Any, Any]) -> tuple[Sequence[Any], VerticesOf]:
