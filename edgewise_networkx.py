@@ -10,31 +10,58 @@ HOW = {
 _ROUNDING = "Sums are added up in another order than in NetworkX: floats differ by rounding."
 _KRUSKAL = "algorithm='kruskal' only; edges come in its order."
 _POSITIVE = " Weights have to be above 0."
+_NEGATIVE = " Negative weights are left to NetworkX."
+_SCIPY = "By SciPy, as in NetworkX: vectors differ by what it draws to begin with."
+_COUNTED = "Without `weight`."
+_FOUND = "Without `core_number`."
 #: What is to say of some functions.
 NOTES = {
+    "average_clustering": _COUNTED,
     "betweenness_centrality": _ROUNDING + _POSITIVE,
     "betweenness_centrality_subset": _POSITIVE.strip(),
+    "clustering": _COUNTED,
     "edge_betweenness_centrality": _ROUNDING + _POSITIVE,
     "edge_betweenness_centrality_subset": _POSITIVE.strip(),
+    "eigenvector_centrality": _ROUNDING + _NEGATIVE,
+    "eigenvector_centrality_numpy": _SCIPY,
+    "hits": "By power iteration; by SciPy, as in NetworkX, if that takes more than `max_iter` iterations, weights are "
+    "negative or `nstart` is given. Where several answers are right, NetworkX draws one.",
+    "k_core": _FOUND,
+    "k_corona": _FOUND,
+    "k_crust": _FOUND,
+    "k_shell": _FOUND,
+    "katz_centrality": _ROUNDING + _NEGATIVE,
     "maximum_spanning_edges": _KRUSKAL,
     "maximum_spanning_tree": _KRUSKAL,
     "minimum_spanning_edges": _KRUSKAL,
     "minimum_spanning_tree": _KRUSKAL,
     "pagerank": _ROUNDING + " Without `dangling`.",
+    "transitivity": "Undirected graphs only.",
 }
 #: The functions that are offered and have these keywords.
 WITH_HOW = (
     "all_pairs_dijkstra",
     "all_pairs_dijkstra_path",
     "all_pairs_dijkstra_path_length",
+    "average_clustering",
     "betweenness_centrality",
+    "clustering",
     "connected_components",
+    "core_number",
     "dijkstra_path",
     "dijkstra_path_length",
     "edge_betweenness_centrality",
+    "eigenvector_centrality",
+    "eigenvector_centrality_numpy",
+    "hits",
     "is_connected",
     "is_strongly_connected",
     "is_weakly_connected",
+    "k_core",
+    "k_corona",
+    "k_crust",
+    "k_shell",
+    "katz_centrality",
     "maximum_spanning_edges",
     "maximum_spanning_tree",
     "minimum_spanning_edges",
@@ -49,6 +76,8 @@ WITH_HOW = (
     "single_source_dijkstra",
     "single_source_dijkstra_path",
     "single_source_dijkstra_path_length",
+    "transitivity",
+    "triangles",
     "weakly_connected_components",
 )
 #: The functions that are offered and run on one core, in the order of NetworkX.

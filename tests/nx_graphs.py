@@ -6,6 +6,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pytest
 
 #: Drawn graphs of each kind.
 SEEDS = range(12)
@@ -64,3 +65,32 @@ def told(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value), tuple(map(told, value))
     return type(value), value
+
+
+def compare(name: str, graph: Any, *args: Any, **kwargs: Any) -> None:
+    """Ask NetworkX and the backend, for the same answer."""
+    function = getattr(nx, name)
+    expected = outcome(function, graph, *args, **kwargs, backend="networkx")
+    assert outcome(function, graph, *args, **kwargs, backend="edgewise") == expected, (name, args, kwargs)
+
+
+def close(name: str, graph: Any, rel: float = 1e-12, **kwargs: Any) -> None:
+    """Ask NetworkX and the backend for floats, which may differ by rounding, or for the same error."""
+    function = getattr(nx, name)
+    expected, found = (
+        returned(function, graph, **kwargs, backend=backend) for backend in ("networkx", "edgewise")
+    )
+    if not isinstance(expected, dict):
+        assert found == expected, (name, kwargs)
+        return
+    assert list(found) == list(expected), (name, kwargs)
+    assert set(map(type, found.values())) <= {float}
+    assert found == pytest.approx(expected, rel=rel, abs=rel / 100, nan_ok=True), (name, kwargs)
+
+
+def returned(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """The result, or the type and the text of the error."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        return type(error), str(error)

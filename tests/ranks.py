@@ -23,8 +23,11 @@ _LAUNCHER = 'Traceback (most recent call last):\n  File "<frozen runpy>"'
 def environment(**others: str) -> dict[str, str]:
     """The environment of a rank, in which this version of edgewise, tests and examples are found."""
     found = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
-    folders = os.pathsep.join(str(ROOT / name) for name in ("", "tests", "examples"))
-    return {**found, "PYTHONPATH": folders, "OMP_NUM_THREADS": "1", **others}
+    folders = [
+        *(str(ROOT / name) for name in ("", "tests", "examples")),
+        *found.get("PYTHONPATH", "").split(os.pathsep),
+    ]
+    return {**found, "PYTHONPATH": os.pathsep.join(filter(None, folders)), "OMP_NUM_THREADS": "1", **others}
 
 
 def started(

@@ -63,9 +63,12 @@ def main() -> None:
         result = ew.run(run, graph, distributed=ranks, **how)
         whole, expected = result.gather(), ew.run(run, graph, schedule=ew.Schedule(ew.Pull()), device="cpu")
         for kind in ("fields", "edge_fields"):
-            for field, array in getattr(expected, kind).items():
+            fields = getattr(expected, kind)
+            # A field may be the difference of others: it is as exact as the largest of them.
+            allowed = ROUNDING * max((np.abs(array).max() for array in fields.values()), default=0)
+            for field, array in fields.items():
                 got = getattr(whole, kind)[field]
-                np.testing.assert_allclose(got, array, rtol=ROUNDING, err_msg=f"{name} {field}")
+                np.testing.assert_allclose(got, array, ROUNDING, allowed, err_msg=f"{name} {field}")
         assert whole.supersteps == expected.supersteps
         for aggregate, value in expected.aggregates.items():
             np.testing.assert_allclose(whole.aggregates[aggregate], value, rtol=ROUNDING, atol=ROUNDING)

@@ -77,6 +77,7 @@ def test_runs_whose_ranks_are_killed_go_on(tmp_path: Path, one_gpu: dict[str, st
         2,
         "ranks_checkpoint.py",
         str(tmp_path),
+        "by-vertices",
         *killed,
         seconds=280,
         restarts=2,
@@ -91,7 +92,7 @@ def test_runs_whose_ranks_are_killed_go_on(tmp_path: Path, one_gpu: dict[str, st
 
 def test_a_killed_rank_ends_those_that_wait_by_nccl(tmp_path: Path, two_gpus: None) -> None:
     killed = ("sssp", "0", "1", "11")
-    words = (str(tmp_path), *killed)
+    words = (str(tmp_path), "by-vertices", *killed)
     done = started(2, "ranks_checkpoint.py", *words, seconds=280, restarts=1, RANKS_DEVICE="cuda")
     assert done.returncode == 0, done.stderr
     assert "attempt 1: sssp: went on after superstep 10" in done.stdout.splitlines()

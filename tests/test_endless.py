@@ -58,7 +58,7 @@ def test_a_run_without_an_end_warns_with_the_number_of_active_vertices(device):
     assert f" {3 * N // 4:,} vertices are active" in text
 
 
-@pytest.mark.more
+@pytest.mark.slow
 def test_so_does_the_reference(monkeypatch):
     monkeypatch.setattr(endless, "FIRST_LOOK", 0.5)
     assert f" {3 * N // 4:,} vertices are active" in run_until_it_warns(Stubborn, check=True)

@@ -81,16 +81,30 @@ def test_the_examples_of_the_page_run() -> None:
 
 def test_reasons_are_text() -> None:
     graph, several = nx.path_graph(3), nx.MultiGraph([(0, 1), (0, 1)])
-    assert "parallel" in backend.can_run("pagerank", (several,), {})
+    assert "parallel" in backend.can_run("k_core", (several,), {})
+    assert backend.can_run("pagerank", (several,), {}) is True
     assert backend.can_run("bfs_edges", (several, 0), {}) is True
     assert "sort_neighbors" in backend.can_run("bfs_edges", (graph, 0), {"sort_neighbors": sorted})
-    assert "dangling" in backend.can_run("pagerank", (graph,), {"dangling": {0: 1}})
+    for given in ({"dangling": {0: 1}}, {"alpha": 1.5}, {"tol": 0}, {"max_iter": 1.5}, {"nstart": {0: -1}}):
+        assert next(iter(given)) in backend.can_run("pagerank", (graph,), given)
+    for given in (
+        {"beta": [1, 2, 3]},
+        {"alpha": -0.1},
+        {"nstart": {0: 1}},
+        {"alpha": 1, "beta": {0: 1, 1: 1, 2: 1}},
+    ):
+        assert next(iter(given)) in backend.can_run("katz_centrality", (graph,), given)
+    assert "weigh" in backend.can_run("clustering", (graph,), {"weight": "weight"})
+    assert "undirected" in backend.can_run("transitivity", (nx.DiGraph(graph),), {})
+    assert "core_number" in backend.can_run("k_core", (graph,), {"core_number": {0: 1, 1: 1, 2: 1}})
     assert backend.can_run("bfs_edges", (graph, 0), {}) is True
     large = nx.path_graph(3000)
     assert "small" in backend.should_run("bfs_edges", (graph, 0), {})
     assert backend.should_run("bfs_edges", (large, 0), {}) is True
     assert "longer" in backend.should_run("shortest_path", (large, 0, 9), {})
     assert backend.should_run("shortest_path", (large, 0), {}) is True
+    assert "longer" in backend.should_run("clustering", (large, 0), {})
+    assert backend.should_run("clustering", (large,), {}) is True
     nx.degree_centrality(large, backend="edgewise")
     assert backend.should_run("shortest_path", (large, 0, 9), {}) is True
     with pytest.raises(AttributeError, match=r"docs/networkx\.md"):

@@ -101,7 +101,9 @@ def test_sweeps_compile(way: str, weighted: bool) -> None:
 
 
 @pytest.mark.more
-@pytest.mark.parametrize("weighted", [False, True], ids=["lengths 1", "weights"])
+@pytest.mark.parametrize(
+    "weighted", [pytest.param(False, marks=pytest.mark.slow), True], ids=["lengths 1", "weights"]
+)
 def test_near_and_far_with_a_flag_on_the_host_and_on_the_gpu_compile(weighted: bool) -> None:
     for make, signature in (
         (wolfpath_near_far.make_step, wolfpath_near_far.step_signature()),

@@ -372,17 +372,18 @@ def profile_rows(graph_name: str) -> Iterator[dict[str, Any]]:
         yield known | {"supersteps": PROFILED_SUPERSTEPS, "repeat": 1} | found
 
 
-def baseline_rows(graph_name: str, made: Columns) -> Iterator[dict[str, Any]]:
+def baseline_rows(graph_name: str, made: Columns, repeat: int) -> Iterator[dict[str, Any]]:
     """SciPy's conversion of the edges to columns, beside the preprocessing on the CPU."""
     import scipy.sparse
 
     num_vertices, (source, target, _) = made[0], (column.get() for column in made[1])
     entries, spent = (np.ones(len(source), np.float32), (source, target)), []
-    for _ in range(3):
+    for _ in range(repeat):
         started = time.perf_counter()
         scipy.sparse.coo_array(entries, shape=(num_vertices, num_vertices)).tocsc()
         spent.append(1e3 * (time.perf_counter() - started))
-    yield {"part": "baseline", "graph": graph_name, "system": "SciPy", "preprocessing_ms": min(spent)}
+    known = {"part": "baseline", "graph": graph_name, "system": "SciPy"}
+    yield known | {"preprocessing_ms": statistics.median(spent)}
 
 
 def sort_rows(repeat: int) -> Iterator[dict[str, Any]]:
@@ -410,8 +411,8 @@ def sort_rows(repeat: int) -> Iterator[dict[str, Any]]:
     for millions in SORTED_MILLIONS:
         keys = cupy.random.RandomState(1).randint(0, 1000, 1_000_000 * millions).astype(np.uint32)
         for name, sort in sorts.items():
-            spent = []
-            for _ in range(10 * repeat + 3):
+            spent, calls = [], 10 * repeat
+            for _ in range(3 + calls):
                 finish()
                 started = time.perf_counter()
                 found = sort(keys)
@@ -419,7 +420,7 @@ def sort_rows(repeat: int) -> Iterator[dict[str, Any]]:
                 spent.append(1e3 * (time.perf_counter() - started))
             right = is_sorted(name, found, keys)
             row = {"part": "sort", "graph": f"{millions} M", "edges": len(keys), "system": name}
-            yield row | {"ms": statistics.median(spent[3:]), "right": right}
+            yield row | {"ms": statistics.median(spent[3:]), "right": right, "repeat": calls}
 
 
 def is_sorted(name: str, found: Any, keys: Any) -> bool:
@@ -443,7 +444,7 @@ def rows(parts: set[str], graphs: list[str], repeat: int) -> Iterator[dict[str, 
     for name in graphs:
         made = GRAPHS[name]()
         if "baseline" in parts:
-            yield from baseline_rows(name, made)
+            yield from baseline_rows(name, made, repeat)
         if "whole" in parts:
             yield from whole_rows(name, made, repeat)
         if "buckets" in parts:

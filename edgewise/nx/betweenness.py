@@ -6,10 +6,11 @@ import numpy as np
 from networkx.utils import create_py_random_state
 
 import edgewise as ew
+from edgewise.nx.columns import groups
 from edgewise.nx.cpu_sums import add_dependencies
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import dijkstra, lengths_of
-from edgewise.nx.offered import no_multigraphs, offered, options, since
+from edgewise.nx.offered import offered, options, since
 from edgewise.nx.search import alone, breadth_first
 
 
@@ -85,7 +86,7 @@ def _sample_scales(G: BackendGraph, sources: list[int], normalized: bool) -> Any
     return scales
 
 
-@offered(no_multigraphs, _some_sources, since((3, 6), _is_sampled))
+@offered(_some_sources, since((3, 6), _is_sampled))
 def edge_betweenness_centrality(
     G: BackendGraph,
     k: int | None = None,
@@ -93,18 +94,25 @@ def edge_betweenness_centrality(
     weight: Any = None,
     seed: Any = None,
     **how: Any,
-) -> dict[tuple[Any, Any], float]:
+) -> dict[tuple[Any, ...], float]:
     graph = _for_lengths(G, weight)
     sources = _draw(G, k, seed)
     found = ew.edge_betweenness(graph, sources=sources, weighted=weight is not None, **options(how))
     sums = found.dependency if G.is_directed() else found.dependency + found.dependency[G.in_arcs]
-    return _by_edge(G, sums[G.edges] * _scale(G, k, normalized, ends=True))
+    return _by_edge(G, weight, sums[G.edges] * _scale(G, k, normalized, ends=True))
 
 
-def _by_edge(G: BackendGraph, values: np.ndarray) -> dict[tuple[Any, Any], float]:
-    """Values of edges by pairs of nodes, in NetworkX's order."""
-    pairs = zip(G.names(G.sources[G.edges]), G.names(G.rows.targets[G.edges]), strict=True)
-    return dict(zip(pairs, values.tolist(), strict=True))
+def _by_edge(G: BackendGraph, weight: Any, values: np.ndarray) -> dict[tuple[Any, ...], float]:
+    """Values of `G.edges` by edge, in NetworkX's order. The shortest of parallel edges share the value."""
+    arcs, keys = G.edges, []
+    if G.parallel is not None:
+        counts, lengths = G.parallel.counts, G.column_of_all(weight).values
+        bundle = groups(counts)
+        is_shortest = lengths == lengths[G.column_of_all(weight).least(counts)][bundle]
+        shares = values / np.bincount(bundle[is_shortest], minlength=len(counts))
+        arcs, keys, values = arcs[bundle], [G.parallel.keys], np.where(is_shortest, shares[bundle], 0.0)
+    edges = zip(G.names(G.sources[arcs]), G.names(G.rows.targets[arcs]), *keys, strict=True)
+    return dict(zip(edges, values.tolist(), strict=True))
 
 
 @offered()
@@ -115,12 +123,12 @@ def betweenness_centrality_subset(
     return G.by_node(sums * _scale(G, None, normalized, ends=False))
 
 
-@offered(no_multigraphs)
+@offered()
 def edge_betweenness_centrality_subset(
     G: BackendGraph, sources: Any, targets: Any, normalized: bool = False, weight: Any = None
-) -> dict[tuple[Any, Any], float]:
+) -> dict[tuple[Any, ...], float]:
     _, sums = _dependencies(G, sources, targets, weight, as_edges=True)
-    return _by_edge(G, sums * _scale(G, None, normalized, ends=True))
+    return _by_edge(G, weight, sums * _scale(G, None, normalized, ends=True))
 
 
 def _dependencies(

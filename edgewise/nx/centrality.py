@@ -9,7 +9,7 @@ import edgewise as ew
 from edgewise.nx.distances import measure, nodes_among
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import dijkstra
-from edgewise.nx.offered import brief, no_multigraphs, offered
+from edgewise.nx.offered import brief, offered
 from edgewise.nx.search import breadth_first
 
 
@@ -20,18 +20,18 @@ def _shares(G: BackendGraph, degree: np.ndarray) -> dict[Any, float]:
     return G.by_node(degree * (1.0 / (len(G) - 1.0)))
 
 
-@offered(no_multigraphs, doubt=brief)
+@offered(doubt=brief)
 def degree_centrality(G: BackendGraph) -> dict[Any, float]:
     out, into = G.degrees
     return _shares(G, out + into if G.is_directed() else out)
 
 
-@offered(no_multigraphs, doubt=brief)
+@offered(doubt=brief)
 def in_degree_centrality(G: BackendGraph) -> dict[Any, float]:
     return _shares(G, G.degrees[1])
 
 
-@offered(no_multigraphs, doubt=brief)
+@offered(doubt=brief)
 def out_degree_centrality(G: BackendGraph) -> dict[Any, float]:
     return _shares(G, G.degrees[0])
 

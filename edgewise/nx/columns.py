@@ -24,6 +24,16 @@ class Column(NamedTuple):
         """The values as numbers of Python."""
         return python_numbers(self.values, self.whole)
 
+    def least(self, counts: np.ndarray, sign: int = 1) -> np.ndarray:
+        """Of groups of so many values each, at least one, the place of the least, or of the greatest if sign is -1; the
+        first of several."""
+        return np.lexsort((sign * self.values, groups(counts)))[np.cumsum(counts) - counts]
+
+
+def groups(counts: np.ndarray) -> np.ndarray:
+    """The group of each value, if groups have so many values each."""
+    return np.repeat(np.arange(len(counts)), counts)
+
 
 def as_column(name: Any, values: list[Any]) -> Column:
     """Values of an attribute as numbers.

@@ -3,7 +3,8 @@
 Converting walks NetworkX's dicts of dicts once, without a tuple for each edge: only lengths, keys and values are read.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, compress
 from operator import itemgetter
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from edgewise.graph.csr import Rows, offset_dtype
+from edgewise.graph.csr import Rows, offset_dtype, row_of_arcs
 from edgewise.nx.columns import as_column
-from edgewise.nx.graph import BackendGraph, Contents
+from edgewise.nx.graph import BackendGraph, Contents, Parallel
 
 #: Gives the vertices of an iterator of so many nodes, int32.
 VerticesOf = Callable[[Iterator[Any], int], np.ndarray]
@@ -35,7 +36,7 @@ def convert_from_nx(
 ) -> BackendGraph:
     """A graph of NetworkX as one of the backend; arguments as NetworkX's dispatch gives them.
 
-    Parallel edges become one with the least value of each attribute, as NetworkX takes it for shortest paths.
+    Parallel edges become one arc, and are kept beside it: see `Parallel`.
 
     Args:
         edge_attrs: the edge attributes to keep, with what counts where there is none.
@@ -44,51 +45,40 @@ def convert_from_nx(
         name, graph_name: not looked at.
 
     Raises:
-        NotImplementedError: an attribute that is no number, see `as_column`; all attributes of parallel edges.
+        NotImplementedError: an attribute that is no number, see `as_column`.
     """
-    keep_edges = preserve_edge_attrs or preserve_all_attrs
-    if keep_edges and graph.is_multigraph():
-        raise NotImplementedError(
-            "edgewise keeps one of parallel edges, which cannot have the attributes of all"
-        )
     adjacency = _dicts(graph._adj)
     nodes, vertices_of = _numbered(adjacency)
     rows = _rows(adjacency, vertices_of)
     in_rows = _rows(_dicts(graph._pred), vertices_of) if graph.is_directed() else None
+    several = graph.is_multigraph()
+    data, parallel = partial(_edge_data, adjacency, rows if in_rows is None else None), None
+    if several:
+        bundles = list(data())
+        counts = np.fromiter(map(len, bundles), np.int64, len(bundles))
+        parallel = Parallel(counts, list(chain.from_iterable(bundles)))
+        data = partial(_edge_data, dict(enumerate(bundles)))
+    keep_edges = preserve_edge_attrs or preserve_all_attrs
     keep_nodes = preserve_node_attrs or preserve_all_attrs or bool(node_attrs)
     keep_graph = preserve_graph_attrs or preserve_all_attrs
     contents = Contents(
-        list(_edge_data(adjacency)) if keep_edges else None,
+        list(data() if several else _edge_data(adjacency)) if keep_edges else None,
         dict(graph._node) if keep_nodes else {},
         dict(graph.graph) if keep_graph else {},
     )
-    converted = BackendGraph(nodes, rows, in_rows, {}, contents, graph.is_multigraph())
+    converted = BackendGraph(nodes, rows, in_rows, {}, contents, parallel)
     for attribute, default in {} if keep_edges or edge_attrs is None else edge_attrs.items():
-        data = _edge_data(adjacency)
-        if in_rows is None:  # an undirected edge has one dict, which is looked at from its first end
-            data = compress(data, (converted.sources <= rows.targets).tolist())
-        values = (_least_values if graph.is_multigraph() else _values)(data, attribute, default)
-        converted.add_column(attribute, as_column(attribute, values).taken(converted.edge_numbers))
+        converted.add_column(attribute, as_column(attribute, _values(data, attribute, default)))
     return converted
 
 
-def _least_values(data: Iterable[dict[Any, dict[Any, Any]]], name: Any, default: Any) -> list[Any]:
-    """The least value of a name among the dicts of parallel edges."""
+def _values(data: Callable[[], Iterator[dict[Any, Any]]], name: Any, default: Any) -> list[Any]:
+    """The values of a name, with what counts where there is none. A dict is read when the iterator has just met it, for
+    then it is in the processor's cache."""
     try:
-        return [min([each.get(name, default) for each in edges.values()]) for edges in data]
-    except TypeError as problem:
-        raise NotImplementedError(
-            f"{name!r} of parallel edges: {problem}; edgewise expects numbers"
-        ) from None
-
-
-def _values(data: Iterable[dict[Any, Any]], name: Any, default: Any) -> list[Any]:
-    """The values of a name, with what counts where there is none."""
-    dicts = list(data)
-    try:
-        return list(map(itemgetter(name), dicts))
+        return list(map(itemgetter(name), data()))
     except KeyError:
-        return [each.get(name, default) for each in dicts]
+        return [each.get(name, default) for each in data()]
 
 
 def _dicts(adjacency: Mapping[Any, Any]) -> Mapping[Any, Any]:
@@ -123,9 +113,13 @@ def _rows(adjacency: Mapping[Any, Any], vertices_of: VerticesOf) -> Rows:
     return Rows(offsets.astype(offset_dtype(count), copy=False), targets, None)
 
 
-def _edge_data(adjacency: Mapping[Any, Any]) -> Any:
-    """The dict of each arc, in the order of `_rows`."""
-    return chain.from_iterable(inner.values() for inner in adjacency.values())
+def _edge_data(adjacency: Mapping[Any, Any], undirected: Rows | None = None) -> Iterator[Any]:
+    """The dict of each arc, in the order of `_rows`; or of each edge of these undirected rows, looked at from its first
+    end."""
+    data = chain.from_iterable(inner.values() for inner in adjacency.values())
+    if undirected is None:
+        return data
+    return compress(data, (row_of_arcs(undirected.offsets) <= undirected.targets).tobytes())
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
@@ -166,9 +160,15 @@ def edge_dicts(graph: BackendGraph) -> list[dict[Any, Any]]:
     return data
 
 
-def new_graph(directed: bool) -> Any:
+def arc_data(graph: BackendGraph) -> list[dict[Any, Any]]:
+    """The dict of each arc, which is to be copied or left as it is."""
+    return edge_dicts(graph) if graph.contents.edges is None else graph.contents.edges
+
+
+def new_graph(directed: bool, multigraph: bool = False) -> Any:
     """An empty graph of NetworkX itself, whatever makes graphs by its configuration."""
-    kind = nx.DiGraph if directed else nx.Graph
+    kinds = (nx.MultiGraph, nx.MultiDiGraph) if multigraph else (nx.Graph, nx.DiGraph)
+    kind = kinds[directed]
     graph = object.__new__(kind)
     kind.__init__(graph)
     return graph

@@ -1,4 +1,4 @@
-"""Dependencies of some sources, and topological order."""
+"""Dependencies of some sources, topological order, and triangles of directed graphs."""
 
 from typing import Any
 
@@ -107,3 +107,33 @@ def peel_generations(
         generation += 1
         starts[generation] = begin
     found[0], found[1] = end, generation
+
+
+@team_kernel
+def add_triangles(
+    thread: Any, size: Any, control: Any, offsets: Any, targets: Any, times: Any, mark: Any, found: Any
+) -> None:
+    """Count the triangles through each vertex, each as often as there are ways to choose its edges.
+
+    Args:
+        offsets, targets: each edge at one of its ends, so that there is no cycle; best at that of lower degree.
+        times: int64: how often there is each edge.
+        mark: int64, shape (n,): 0; it is 0 again afterwards.
+        found: int64, shape (n,): what is added to.
+    """
+    for u in range(np.uint64(len(found))):
+        if u % _LOOK == 0 and cancelled(control):
+            return
+        first, last = np.uint64(offsets[u]), np.uint64(offsets[u + _ONE])
+        for k in range(first, last):
+            mark[np.uint64(targets[k])] = times[k]
+        for k in range(first, last):
+            v = np.uint64(targets[k])
+            for i in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
+                w = np.uint64(targets[i])
+                here = times[k] * times[i] * mark[w]
+                found[u] += here
+                found[v] += here
+                found[w] += here
+        for k in range(first, last):
+            mark[np.uint64(targets[k])] = 0

@@ -14,7 +14,7 @@ from edgewise.nx.search import alone, pieces
 
 def _generations(G: BackendGraph) -> tuple[np.ndarray, np.ndarray]:
     """The vertices in topological order, as far as there is one, and where each generation begins."""
-    waiting = G.degrees[1].copy()
+    waiting = np.diff(G.in_rows.offsets).astype(np.int64)
     first = np.flatnonzero(waiting == 0)
     order, starts, found = (
         np.empty(len(G), np.int32),

@@ -9,14 +9,15 @@ import numpy as np
 import edgewise as ew
 from edgewise.graph.csr import Rows, arcs_by_target, row_of_arcs, transpose, twin_arcs
 from edgewise.graph.ids import Ids
-from edgewise.nx.columns import Column, as_column
+from edgewise.nx.columns import Column, as_column, groups
 
 
 class Contents(NamedTuple):
     """What NetworkX keeps beside the structure, as far as it was asked for.
 
     Attributes:
-        edges: the dict of each arc, in the order of arcs; None if attributes are in columns.
+        edges: the dict of each arc, in the order of arcs, or of each edge of a multigraph; None if attributes are in
+            columns.
         nodes: the dict of each node.
         graph: the dict of the graph.
     """
@@ -24,6 +25,18 @@ class Contents(NamedTuple):
     edges: list[dict[Any, Any]] | None
     nodes: Mapping[Any, dict[Any, Any]]
     graph: dict[Any, Any]
+
+
+class Parallel(NamedTuple):
+    """The edges of a multigraph, in the order of NetworkX's ``G.edges(keys=True)``.
+
+    Attributes:
+        counts: int64: how many edges each of `BackendGraph.edges` stands for.
+        keys: the key of each edge.
+    """
+
+    counts: np.ndarray
+    keys: list[Any]
 
 
 class BackendGraph:
@@ -34,6 +47,8 @@ class BackendGraph:
         rows: the successors, or the neighbours, of each vertex in NetworkX's order.
         in_rows: the predecessors of each vertex in NetworkX's order; those of an undirected graph are its rows.
         contents: see `Contents`.
+        parallel: the edges of a multigraph, which has one arc for parallel edges here; None for other graphs.
+        kept: what functions of the backend keep of the graph for later calls, by the function that found it.
     """
 
     __networkx_backend__ = "edgewise"
@@ -45,12 +60,14 @@ class BackendGraph:
         in_rows: Rows | None,
         columns: dict[Any, Column],
         contents: Contents,
-        multigraph: bool = False,
+        parallel: Parallel | None = None,
     ) -> None:
         self.nodes, self.rows, self.in_rows = nodes, rows, rows if in_rows is None else in_rows
         self.contents, self._directed, self._columns = contents, in_rows is not None, columns
-        self._multigraph = multigraph
+        self.parallel, self.kept = parallel, dict[Any, Any]()
+        self._of_all: dict[Any, Column] = {}
         self._weighted: dict[Any, ew.Graph] = {}
+        self._summed: dict[Any, ew.Graph] = {}
         self._reversed: dict[Any, BackendGraph] = {}
         self.__networkx_cache__: dict[str, Any] = {}
 
@@ -59,8 +76,8 @@ class BackendGraph:
         return self._directed
 
     def is_multigraph(self) -> bool:
-        """Whether it was converted from a multigraph; here it has one edge of several."""
-        return self._multigraph
+        """Whether it was converted from a multigraph."""
+        return self.parallel is not None
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -80,7 +97,7 @@ class BackendGraph:
 
     def number_of_edges(self) -> int:
         """The number of edges."""
-        return self.plain.num_edges
+        return self.plain.num_edges if self.parallel is None else len(self.parallel.keys)
 
     def __repr__(self) -> str:
         kind = "DiGraph" if self._directed else "Graph"
@@ -127,10 +144,23 @@ class BackendGraph:
         return self._with(None)
 
     def weighted(self, weight: Any) -> ew.Graph:
-        """The graph with an edge attribute as weights, for edgewise; its ids are 0..n-1."""
+        """The graph with an edge attribute as weights, for edgewise; its ids are 0..n-1. Of parallel edges the least
+        counts."""
         if weight not in self._weighted:
             self._weighted[weight] = self._with(self.column(weight).values)
         return self._weighted[weight]
+
+    def summed(self, weight: Any) -> tuple[ew.Graph, bool]:
+        """The graph for edgewise with an edge attribute as weights, summed over parallel edges, and whether weights
+        count: if all are 1, there are none."""
+        sums = self.sums(weight)
+        if (sums == 1).all():
+            return self.plain, False
+        if self.parallel is None:
+            return self.weighted(weight), True
+        if weight not in self._summed:
+            self._summed[weight] = self._with(sums)
+        return self._summed[weight], True
 
     def with_values(self, values: np.ndarray) -> ew.Graph:
         """The graph with other weights, shape (num_arcs,), for edgewise; its ids are 0..n-1."""
@@ -142,19 +172,40 @@ class BackendGraph:
         return ew.Graph(rows, Ids(len(self)), self._directed, loops)
 
     def add_column(self, name: Any, column: Column) -> None:
-        """Keep an edge attribute, while the graph is made."""
-        self._columns[name] = column
+        """Keep an attribute of `edges`, or of all edges of a multigraph, while the graph is made."""
+        if self.parallel is None:
+            self._columns[name] = column.taken(self.edge_numbers)
+        else:
+            self._of_all[name] = column
 
     def column(self, name: Any) -> Column:
-        """An edge attribute; 1 for each edge if there is none of this name, as NetworkX takes it."""
+        """An edge attribute for each arc, the least of parallel edges; 1 if there is none of this name."""
         if name not in self._columns:
             self._columns[name] = self._new_column(name)
         return self._columns[name]
 
     def _new_column(self, name: Any) -> Column:
+        if self.parallel is not None:
+            column = self.column_of_all(name)
+            return column.taken(column.least(self.parallel.counts)).taken(self.edge_numbers)
         if self.contents.edges is None or name is None:
             return Column(np.ones(len(self.rows.targets), np.int64))
         return as_column(name, [each.get(name, 1) for each in self.contents.edges])
+
+    def column_of_all(self, name: Any) -> Column:
+        """An attribute of all edges of a multigraph, in the order of `Parallel`."""
+        assert self.parallel is not None
+        if name not in self._of_all:
+            dicts = [{}] * len(self.parallel.keys) if self.contents.edges is None else self.contents.edges
+            self._of_all[name] = as_column(name, [1 if name is None else each.get(name, 1) for each in dicts])
+        return self._of_all[name]
+
+    def sums(self, name: Any) -> np.ndarray:
+        """An edge attribute for each arc, summed over parallel edges; see `column`."""
+        if self.parallel is None:
+            return self.column(name).values
+        counts = self.parallel.counts
+        return np.bincount(groups(counts), self.column_of_all(name).values, len(counts))[self.edge_numbers]
 
     @property
     def attributes(self) -> dict[Any, list[Any]]:
@@ -198,8 +249,17 @@ class BackendGraph:
     @cached_property
     def degrees(self) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of edges out of each vertex, and into it, int64, shape (n,). An undirected loop has both ends."""
-        out = np.diff(self.rows.offsets).astype(np.int64)
+        counts = into = np.ones(len(self.rows.targets), np.int64)
+        if self.parallel is not None:
+            counts = self.parallel.counts[self.edge_numbers]
+            into = counts[self.in_arcs]
+        out = _sums_of_rows(self.rows.offsets, counts)
         if self._directed:
-            return out, np.diff(self.in_rows.offsets).astype(np.int64)
-        loops = self.sources[self.sources == self.rows.targets]
-        return out + np.bincount(loops, minlength=len(self)), out
+            return out, _sums_of_rows(self.in_rows.offsets, into)
+        loops = np.where(self.sources == self.rows.targets, counts, 0)
+        return out + _sums_of_rows(self.rows.offsets, loops), out
+
+
+def _sums_of_rows(offsets: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The sums of int64 values over rows."""
+    return np.diff(np.concatenate([[0], values.cumsum()])[offsets])

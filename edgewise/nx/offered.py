@@ -2,16 +2,20 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 import networkx as nx
 
+from edgewise.numeric import is_integer, is_number
+
 #: Says why a call with these arguments, by name, is left to NetworkX, or None.
 Refusal = Callable[[dict[str, Any]], str | None]
 #: Below so many edges and nodes, a call of NetworkX costs less than a conversion.
 FEW = 1000
+#: The largest numbers that are taken among arguments: sums and products of them stay within float64.
+LARGE = 1e150
 #: The first two numbers of NetworkX's version.
 VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
 
@@ -106,9 +110,58 @@ def refuses(name: str, reason: str, *allowed: Any) -> Refusal:
     return refusal
 
 
+def numbers_from(least: float, most: float, *names: str) -> Refusal:
+    """A refusal of arguments of these names that are no numbers from `least` to `most`."""
+
+    def refusal(arguments: dict[str, Any]) -> str | None:
+        odd = [name for name in names if not in_range(arguments[name], least, most)]
+        return f"{odd[0]}={arguments[odd[0]]!r}: edgewise takes {least:g} to {most:g}" if odd else None
+
+    return refusal
+
+
+def whole(*names: str) -> Refusal:
+    """A refusal of arguments of these names that are no integers."""
+
+    def refusal(arguments: dict[str, Any]) -> str | None:
+        odd = [name for name in names if not is_integer(arguments[name])]
+        return f"{odd[0]}={arguments[odd[0]]!r}: edgewise takes integers" if odd else None
+
+    return refusal
+
+
+def in_range(value: Any, least: float = 0.0, most: float = LARGE) -> bool:
+    """Whether a value is a number in this range."""
+    return is_number(value) and bool(least <= value <= most)
+
+
+def numbers_of_nodes(name: str, all_nodes: bool = False) -> Refusal:
+    """A refusal of an argument that is neither None nor a dict of numbers from 0 to `LARGE` by node.
+
+    Args:
+        all_nodes: whether it has to have all nodes, and nothing else.
+    """
+
+    def refusal(arguments: dict[str, Any]) -> str | None:
+        given = arguments[name]
+        if given is None:
+            return None
+        if not isinstance(given, Mapping) or not all(map(in_range, given.values())):
+            return f"{name}: edgewise takes a dict of numbers from 0 to {LARGE:g}"
+        if all_nodes and given.keys() != set(arguments["G"]):
+            return f"{name}: edgewise takes a dict with all nodes, and nothing else"
+        return None
+
+    return refusal
+
+
 def no_multigraphs(arguments: dict[str, Any]) -> str | None:
     """A refusal by functions whose answer depends on how many edges are parallel."""
-    return "parallel edges count here; edgewise takes one of them" if arguments["G"].is_multigraph() else None
+    return (
+        "there are parallel edges; edgewise takes graphs without here"
+        if arguments["G"].is_multigraph()
+        else None
+    )
 
 
 def _callable_weight(arguments: dict[str, Any]) -> str | None:

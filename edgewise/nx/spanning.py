@@ -1,15 +1,16 @@
 """Spanning trees."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
+import networkx as nx
 import numpy as np
 from networkx.algorithms.tree.mst import ALGORITHMS
 
 import edgewise as ew
-from edgewise.nx.convert import edge_dicts, new_graph
+from edgewise.nx.convert import arc_data, new_graph
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.offered import no_multigraphs, offered, options, refuses
+from edgewise.nx.offered import offered, options, refuses
 
 _one_data = refuses("data", "edgewise gives all attributes or none", True, False)
 
@@ -19,39 +20,58 @@ def _kruskal(arguments: dict[str, Any]) -> str | None:
     return "edgewise gives the edges in the order of Kruskal's algorithm" if other else None
 
 
-def _forest(G: BackendGraph, weight: Any, algorithm: str, minimum: bool, how: dict[str, Any]) -> np.ndarray:
-    """The arcs of the forest that Kruskal's algorithm finds, in its order.
+class _Forest(NamedTuple):
+    """The edges of a forest in the order of Kruskal's algorithm: their arcs, and their places among the edges of a
+    multigraph, None for other graphs."""
 
-    It takes equal weights in the order of edges. With places in that order for weights there is one forest.
+    arcs: np.ndarray
+    places: np.ndarray | None
+
+
+def _forest(G: BackendGraph, weight: Any, algorithm: str, sign: int, how: dict[str, Any]) -> _Forest:
+    """The forest that Kruskal's algorithm finds, of the least weights, or if `sign` is -1 of the greatest.
+
+    It takes equal weights in the order of edges. With places in that order for weights there is one forest. Of parallel
+    edges, it takes at most the first.
     """
     if algorithm != "kruskal":
         raise ValueError(f"{algorithm} is not a valid choice for an algorithm.")
-    weights = G.column(weight).values[G.edges]
-    in_turn = G.edges[np.argsort(weights if minimum else -weights, kind="stable")]
+    if G.is_directed():
+        raise nx.NetworkXNotImplemented("not implemented for directed type")
+    if G.parallel is None:
+        best, weights = None, G.column(weight).values[G.edges]
+    else:
+        best = G.column_of_all(weight).least(G.parallel.counts, sign)
+        weights = G.column_of_all(weight).values[best]
+    in_turn = np.argsort(sign * weights, kind="stable")
     place = np.empty(len(in_turn), np.int64)
-    place[G.edge_numbers[in_turn]] = np.arange(len(in_turn))
+    place[in_turn] = np.arange(len(in_turn))
     found = ew.mst(G.with_values(place[G.edge_numbers]), **options(how))
-    return in_turn[np.sort(found.weight)]
+    taken = in_turn[np.sort(found.weight)]
+    return _Forest(G.edges[taken], None if best is None else best[taken])
 
 
-def _edges(G: BackendGraph, arcs: np.ndarray, data: bool) -> Iterator[tuple[Any, ...]]:
-    ends = G.names(G.sources[arcs]), G.names(G.rows.targets[arcs])
-    if not data:
-        return zip(*ends, strict=True)
-    attributes = edge_dicts(G) if G.contents.edges is None else G.contents.edges
-    return zip(*ends, [attributes[arc] for arc in arcs.tolist()], strict=True)
+def _edges(G: BackendGraph, forest: _Forest, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:
+    parts = [G.names(G.sources[forest.arcs]), G.names(G.rows.targets[forest.arcs])]
+    places = forest.arcs if forest.places is None else forest.places
+    if G.parallel is not None and keys:
+        parts.append([G.parallel.keys[place] for place in places.tolist()])
+    if data:
+        attributes = arc_data(G)
+        parts.append([attributes[place] for place in places.tolist()])
+    return zip(*parts, strict=True)
 
 
-def _tree(G: BackendGraph, arcs: np.ndarray) -> Any:
-    tree = new_graph(directed=False)
+def _tree(G: BackendGraph, forest: _Forest) -> Any:
+    tree = new_graph(directed=False, multigraph=G.is_multigraph())
     tree.graph.update(G.contents.graph)
     tree.add_nodes_from(G)
     tree.add_nodes_from(G.contents.nodes.items())
-    tree.add_edges_from(_edges(G, arcs, data=True))
+    tree.add_edges_from(_edges(G, forest, keys=True, data=True))
     return tree
 
 
-@offered(no_multigraphs, _kruskal, _one_data)
+@offered(_kruskal, _one_data)
 def minimum_spanning_edges(
     G: BackendGraph,
     algorithm: str = "kruskal",
@@ -61,10 +81,10 @@ def minimum_spanning_edges(
     ignore_nan: bool = False,
     **how: Any,
 ) -> Iterator[tuple[Any, ...]]:
-    return _edges(G, _forest(G, weight, algorithm, True, how), data)
+    return _edges(G, _forest(G, weight, algorithm, 1, how), keys, data)
 
 
-@offered(no_multigraphs, _kruskal, _one_data)
+@offered(_kruskal, _one_data)
 def maximum_spanning_edges(
     G: BackendGraph,
     algorithm: str = "kruskal",
@@ -74,18 +94,18 @@ def maximum_spanning_edges(
     ignore_nan: bool = False,
     **how: Any,
 ) -> Iterator[tuple[Any, ...]]:
-    return _edges(G, _forest(G, weight, algorithm, False, how), data)
+    return _edges(G, _forest(G, weight, algorithm, -1, how), keys, data)
 
 
-@offered(no_multigraphs, _kruskal)
+@offered(_kruskal)
 def minimum_spanning_tree(
     G: BackendGraph, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False, **how: Any
 ) -> Any:
-    return _tree(G, _forest(G, weight, algorithm, True, how))
+    return _tree(G, _forest(G, weight, algorithm, 1, how))
 
 
-@offered(no_multigraphs, _kruskal)
+@offered(_kruskal)
 def maximum_spanning_tree(
     G: BackendGraph, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False, **how: Any
 ) -> Any:
-    return _tree(G, _forest(G, weight, algorithm, False, how))
+    return _tree(G, _forest(G, weight, algorithm, -1, how))

@@ -31,7 +31,14 @@ from edgewise.engine.endless import Watch
 from edgewise.engine.lowering.accessors import own_array_order
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
-from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out, made_for, taking
+from edgewise.engine.lowering.constants import (
+    Constants,
+    constant_arrays,
+    laying_out,
+    made_for,
+    taking,
+    written_arrays,
+)
 from edgewise.errors import ProgramError
 from edgewise.execution import Execution
 from edgewise.graph import Made
@@ -125,7 +132,8 @@ class CpuProgram(AbstractEngine):
     ) -> Outcome:
         spec, arcs = self._binding.spec, self._arcs
         constants, constant_table = self._constants_with(given)
-        own = self._run_arrays(parameters, given, constants)
+        partials = -(-self._binding.graph.num_vertices // BLOCK)
+        own = written_arrays(constants, self._binding, parameters, given, partials)
         workspace = self._take_workspace(run.num_threads)
         shared = np.zeros(SHARED_WORDS, np.int64)
         shared[LISTED] = shared[RANK] = shared[ENDED] = -1
@@ -218,25 +226,6 @@ class CpuProgram(AbstractEngine):
         binding, none = self._binding, np.empty(0)
         constants = constant_arrays(binding, given, self._delivery.in_edges, binding.graph, shared)
         return constants, addresses(constants.arrays.get(key, none) for key in self._row)
-
-    def _run_arrays(
-        self, parameters: dict[str, Any], given: dict[str, Any], constants: Constants
-    ) -> dict[tuple[str, str], np.ndarray]:
-        """The arrays that one run writes, and its parameters."""
-        binding, n = self._binding, self._binding.graph.num_vertices
-        arrays: dict[tuple[str, str], np.ndarray] = {}
-        for name, dtype in binding.vertex.items():
-            arrays["vertex", name] = (
-                constants.arrays["initial", name].copy() if name in given else np.empty(n, dtype)
-            )
-        for name in binding.spec.edge_writes:
-            arrays["edge", name] = constants.arrays["edge", name].copy()
-        for name, value in parameters.items():
-            arrays["parameter", name] = np.array([value])
-        for name, dtype in binding.aggregates.items():
-            arrays["aggregate", name] = np.zeros(1, dtype)
-            arrays["partial", name] = np.empty(max(1, -(-n // BLOCK)), dtype)
-        return arrays
 
 
 def _named_errors(name: str, kernel: Any) -> Any:

@@ -9,8 +9,7 @@ from edgewise.graph import Graph, csr
 from edgewise.graph.attributes import in_order
 from edgewise.graph.layers import making_on_gpu
 from edgewise.graph.moved import MovedGraph, moved_graph
-from edgewise.kernels.cuda import memory as cuda_memory
-from edgewise.kernels.cuda.memory import copy_of, cupy, room
+from edgewise.kernels.cuda.memory import copy_of, cupy, fits, room
 from edgewise.layout.hub_cuda import hub_degree
 from edgewise.layout.layers import Order
 from edgewise.layout.layers_cuda import move_rows_on_gpu
@@ -138,8 +137,9 @@ def _sampled(num_arcs: int) -> int:
 def has_room(graph: Graph, layout: Layout, limit: int | None) -> bool:
     """Whether there is room to make a layout: on the GPU, of whose memory a run may take `limit` bytes, or what is free
     if that is None; or on the host."""
-    on_gpu, given = ARC_BYTES * graph.num_arcs, cuda_memory.free() if limit is None else limit
-    return (layout.made_on == "gpu" and on_gpu <= given) or host_has_room(graph)
+    needed = ARC_BYTES * graph.num_arcs
+    on_gpu = layout.made_on == "gpu" and (fits(needed) if limit is None else needed <= limit)
+    return on_gpu or host_has_room(graph)
 
 
 def host_has_room(graph: Graph) -> bool:

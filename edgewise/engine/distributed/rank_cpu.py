@@ -36,8 +36,7 @@ from edgewise.engine.distributed.phases import Phase
 from edgewise.engine.distributed.rank import Layout, Rank, places_of
 from edgewise.engine.distributed.waiting import Waiting
 from edgewise.engine.lowering.accessors import own_array_order
-from edgewise.engine.lowering.binding import Binding
-from edgewise.engine.lowering.constants import Constants
+from edgewise.engine.lowering.constants import Constants, written_arrays
 from edgewise.engine.lowering.message_buffer import slot_dtypes
 from edgewise.execution import Execution
 from edgewise.kernels.costs import PROGRAM_ITEM
@@ -71,7 +70,8 @@ class CpuRank(Rank):
         super().__init__(laid_out, run)
         message, kept, self._kernel = self._message, self._spec.keeps_messages, kernel
         self._identity = 0 if kept else self._spec.combine.identity(message)
-        self._fields = self._arrays(laid_out.binding, parameters, given, constants)
+        partials = places_of(self._parts[-1]).stop
+        self._fields = written_arrays(constants, laid_out.binding, parameters, given, partials)
         buffer: Any = _slots(self._m, message, laid_out.slot_of) if kept else ()
         self._work = make_work(self._n, self._identity, message, run.num_threads, buffer)
         self._shared = np.zeros(SHARED.size, np.int64)
@@ -83,24 +83,6 @@ class CpuRank(Rank):
         self._supplied, self._listed = constants.supplied, False
         self._constants = constants  # its arrays are at addresses in the table
         self._waiting = Waiting(self._spec, self._group, self._own, self._arcs.offsets, self._work.active)
-
-    def _arrays(
-        self, binding: Binding, parameters: dict[str, Any], given: dict[str, Any], constants: Constants
-    ) -> dict[tuple[str, str], np.ndarray]:
-        """The arrays that the run writes, and its parameters."""
-        arrays: dict[tuple[str, str], np.ndarray] = {}
-        for name, dtype in binding.vertex.items():
-            arrays["vertex", name] = (
-                constants.arrays["initial", name].copy() if name in given else np.empty(self._n, dtype)
-            )
-        for name in binding.spec.edge_writes:
-            arrays["edge", name] = constants.arrays["edge", name].copy()
-        for name, value in parameters.items():
-            arrays["parameter", name] = np.array([value])
-        for name, dtype in binding.aggregates.items():
-            arrays["aggregate", name] = np.zeros(1, dtype)
-            arrays["partial", name] = np.empty(max(1, places_of(self._parts[-1]).stop), dtype)
-        return arrays
 
     def _call(
         self,

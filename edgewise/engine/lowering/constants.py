@@ -110,3 +110,32 @@ def made_for(binding: Binding, given: dict[str, Any], pull: bool) -> list[Made]:
     ordered = spec.needs_arc_index or any(name in given for name in spec.edge_fields)
     degrees = [Made(name) for name in STATE_ARRAYS if name in spec.state_reads]
     return [*[Made.IN_EDGES] * pull, *[Made.IN_ARCS] * (pull and ordered), *degrees]
+
+
+def written_arrays(
+    constants: Constants, binding: Binding, parameters: dict[str, Any], given: dict[str, Any], partials: int
+) -> dict[tuple[str, str], np.ndarray]:
+    """The arrays that a run on a CPU writes, and its parameters, by kind and name as in `Constants`.
+
+    Args:
+        constants: what it only reads.
+        binding: the program on its graph.
+        parameters: their values.
+        given: arrays for fields, by name.
+        partials: how many parts of an aggregate it keeps.
+    """
+    arrays: dict[tuple[str, str], np.ndarray] = {}
+    for name, dtype in binding.vertex.items():
+        arrays["vertex", name] = (
+            constants.arrays["initial", name].copy()
+            if name in given
+            else np.empty(binding.graph.num_vertices, dtype)
+        )
+    for name in binding.spec.edge_writes:
+        arrays["edge", name] = constants.arrays["edge", name].copy()
+    for name, value in parameters.items():
+        arrays["parameter", name] = np.array([value])
+    for name, dtype in binding.aggregates.items():
+        arrays["aggregate", name] = np.zeros(1, dtype)
+        arrays["partial", name] = np.empty(max(1, partials), dtype)
+    return arrays
