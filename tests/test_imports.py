@@ -5,7 +5,7 @@ import functools
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -81,9 +81,19 @@ def modules(*folders: str) -> list[Path]:
     return [path for folder in folders or ("edgewise",) for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
-def for_each(paths: list[Path]) -> pytest.MarkDecorator:
-    """Run a test for each of these files."""
-    return pytest.mark.parametrize("path", paths, ids=lambda path: path.relative_to(ROOT).as_posix())
+def for_each(paths: list[Path]) -> Callable[[Callable[[Path], None]], Callable[[], None]]:
+    """Run a test for each of these files, all together: to pytest, thousands of tests are longer than what they do."""
+
+    def of_one(test: Callable[[Path], None]) -> Callable[[], None]:
+        def of_all() -> None:
+            assert paths
+            for path in paths:
+                test(path)
+
+        of_all.__doc__ = test.__doc__
+        return of_all
+
+    return of_one
 
 
 @functools.cache
