@@ -42,7 +42,7 @@ _FOUND = _found()
 NAMES = tuple(_FOUND)
 #: The names as parameters of tests. The largest graph takes as long as all others.
 CASES = tuple(
-    pytest.param(name, marks=pytest.mark.more) if name == "actor-collab" else name for name in NAMES
+    pytest.param(name, marks=pytest.mark.slow) if name == "actor-collab" else name for name in NAMES
 )
 
 
