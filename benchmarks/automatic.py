@@ -8,7 +8,6 @@ algorithm's. `repeat` is how many runs were timed.
 """
 
 import argparse
-import csv
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ import edgewise as ew
 from benchmarks.gpu import agrees, built, expected_of, synchronize
 from benchmarks.graphs import GTGRAPH, WEIGHTS
 from benchmarks.ours import EXAMPLES, load
-from benchmarks.results import rows_file
+from benchmarks.results import csv_rows, rows_file
 from benchmarks.schedules import FIXED, TUNED, UNSEEN
 from benchmarks.table import markdown
 from edgewise.kernels.door import cuda_door
@@ -219,8 +218,7 @@ def main() -> None:
     where.add_argument("--read", help="a CSV file that was measured")
     options = parser.parse_args()
     if options.read:
-        with open(options.read, newline="") as file:
-            found: list[dict[str, Any]] = list(csv.DictReader(file))
+        found: list[dict[str, Any]] = [*csv_rows(options.read)]
     else:
         found = []
         with rows_file(options.output, FIELDS, options.repeat) as write:

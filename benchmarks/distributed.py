@@ -36,7 +36,7 @@ import numpy as np
 import edgewise as ew
 from benchmarks.graphs import WEIGHTS
 from benchmarks.ours import EXAMPLES, load
-from benchmarks.results import rows_file
+from benchmarks.results import csv_rows, rows_file
 from edgewise.distributed import PreparedRank, ranks_for
 from edgewise.engine.distributed import exchange
 from edgewise.engine.distributed.group import Group, connect
@@ -316,8 +316,7 @@ def rows_of(scale: int, numbers: list[int], repeat: int, device: str) -> Iterato
             command += ["--nproc-per-node", str(ranks), "-m", "benchmarks.distributed", "--output", str(part)]
             command += ["--repeat", str(repeat), "--as-rank", str(path), "--device", device]
             subprocess.run(command, check=True)
-            with open(part, newline="", encoding="utf-8") as file:
-                yield from csv.DictReader(file)
+            yield from csv_rows(part)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from benchmarks import page_tables
-from benchmarks.page_tables import RESULTS, Rows, listed, rows_of, significant, words
-from benchmarks.results import ROOT, Row, read_rows
+from benchmarks.page_tables import RESULTS, Rows, listed, significant, words
+from benchmarks.results import ROOT, Row, csv_rows, read_rows
 from benchmarks.table import OURS, PLAIN, fill, markdown
 
 #: The rows of the tables on a CPU, and on a GPU; and of searches and paths by clusters, and by layers.
@@ -177,14 +177,14 @@ def lattice_words(clusters: Rows, layers: Rows) -> str:
 
 def readme() -> dict[str, str]:
     """What is put into places of README.md, by their names."""
-    on_cpu, on_gpu = read_rows(CPU), rows_of(GPU)
+    on_cpu, on_gpu = read_rows(CPU), csv_rows(GPU)
     return {
         "on a cpu": cpu_table(on_cpu),
         "said of a cpu": cpu_words(on_cpu),
         "more on a cpu": cpu_table(on_cpu, CPU_MORE),
         "on a gpu": gpu_table(on_gpu),
         "more on a gpu": more_gpu_table(on_gpu),
-        "said of a lattice": lattice_words(rows_of(CLUSTERS), rows_of(LAYERS)),
+        "said of a lattice": lattice_words(csv_rows(CLUSTERS), csv_rows(LAYERS)),
     }
 
 

@@ -1,6 +1,5 @@
 """The tables of docs/ from the rows of benchmarks, and what is said beside them with figures; see `benchmarks.page`."""
 
-import csv
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
@@ -8,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.automatic import FACTOR, MARGIN_MS, WORST, cells, is_beyond
 from benchmarks.automatic import table as automatic_table
-from benchmarks.results import ROOT, Row, read_rows
+from benchmarks.results import ROOT, Row, csv_rows, read_rows
 from benchmarks.schedules import UNSEEN
 from benchmarks.table import markdown
 
@@ -43,12 +42,6 @@ READERS = {
 #: Ways over a graph beyond the GPU's memory that are not of edgewise.
 OTHER_WAYS = ("zero-copy", "copied parts", "compacted")
 Rows = list[dict[str, str]]
-
-
-def rows_of(path: Path) -> Rows:
-    """The rows of a CSV file."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def significant(value: float) -> str:
@@ -270,7 +263,7 @@ def lacking(rows: Rows) -> list[str]:
 
 def lacking_table() -> str:
     """The committed files of rows, and what they lack."""
-    files = {path: rows_of(path) for path in sorted(RESULTS.rglob("*.csv"))}
+    files = {path: csv_rows(path) for path in sorted(RESULTS.rglob("*.csv"))}
     body = [
         [path.relative_to(RESULTS).as_posix(), ", ".join(lacking(rows)), f"{len(rows):,}"]
         for path, rows in files.items()
@@ -283,16 +276,16 @@ def blocks() -> dict[str, dict[str, str]]:
     return {
         "docs/benchmarks.md": {
             "centralities": centralities_table(read_rows(CENTRALITIES)),
-            "reading": reading_table(rows_of(READING)),
-            "cugraph": cugraph_table(rows_of(CUGRAPH)),
-            "automatic": automatic_words(rows_of(AUTOMATIC)),
-            "beyond": beyond_words(rows_of(BEYOND)),
-            "large": large_table(rows_of(LARGE)),
+            "reading": reading_table(csv_rows(READING)),
+            "cugraph": cugraph_table(csv_rows(CUGRAPH)),
+            "automatic": automatic_words(csv_rows(AUTOMATIC)),
+            "beyond": beyond_words(csv_rows(BEYOND)),
+            "large": large_table(csv_rows(LARGE)),
             "lacking": lacking_table(),
         },
         "docs/distributed.md": {
-            "ranks": ranks_table(rows_of(DISTRIBUTED)),
-            "grid": grid_table(rows_of(GRID)),
+            "ranks": ranks_table(csv_rows(DISTRIBUTED)),
+            "grid": grid_table(csv_rows(GRID)),
         },
         "docs/networkx.md": networkx_tables(read_rows(NETWORKX)),
     }

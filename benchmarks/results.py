@@ -153,10 +153,15 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
             writer.writerow(f"{value:.4g}" if isinstance(value, float) else value for value in values)
 
 
+def csv_rows(path: str | Path) -> list[dict[str, str]]:
+    """The rows of a CSV file, each a dict of texts by columns."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def read_rows(path: Path) -> list[Row]:
     """The rows of a file that `write_rows` wrote."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return [
-            Row(**{f.name: f.type(line[f.name]) for f in fields(Row) if f.name in line})
-            for line in csv.DictReader(file)
-        ]
+    return [
+        Row(**{f.name: f.type(line[f.name]) for f in fields(Row) if f.name in line})
+        for line in csv_rows(path)
+    ]

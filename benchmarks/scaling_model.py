@@ -20,7 +20,6 @@ than the mean, as a power of x = p * 0.76**s, which is the share that the vertex
 how much more searches and shortest paths send than one superstep of all vertices.
 """
 
-import csv
 import functools
 import math
 from collections.abc import Callable, Sequence
@@ -28,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.results import ROOT
+from benchmarks.results import ROOT, csv_rows
 
 RESULTS = ROOT / "benchmarks" / "results"
 PARTITIONS, GPU = RESULTS / "2026-11-27-2-cores-partitions.csv", RESULTS / "2026-11-26-H100.csv"
@@ -82,15 +81,13 @@ def ghosts(scale: int, ranks: float) -> float:
 
 def counted() -> list[dict[str, str]]:
     """The rows of counted partitions."""
-    with PARTITIONS.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return csv_rows(PARTITIONS)
 
 
 @functools.cache
 def rates() -> dict[str, float]:
     """Arcs a second of one H100 on rmat22: of the algorithm for PageRank, of plain programs for the others."""
-    with GPU.open(newline="", encoding="utf-8") as file:
-        rows = {(r["algorithm"], r["what"]): r for r in csv.DictReader(file) if r["graph"] == "rmat22"}
+    rows = {(r["algorithm"], r["what"]): r for r in csv_rows(GPU) if r["graph"] == "rmat22"}
     what = {"pagerank": "edgewise", "bfs": "plain program", "sssp": "plain program"}
     iterations = {"pagerank": 50}
     found = {name: rows[name, how] for name, how in what.items()}

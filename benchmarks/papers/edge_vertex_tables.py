@@ -4,7 +4,6 @@ The whole is preprocessing and processing; a gain is 1 - whole with / whole with
 or gave a wrong answer, is NaN: no goal is reached by it.
 """
 
-import csv
 import math
 from collections.abc import Callable
 from functools import cached_property
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.papers.load_balancing_tables import shown
+from benchmarks.results import csv_rows
 from benchmarks.table import markdown
 
 PROGRAMS = ("PageRank", "SSSP", "HCC")
@@ -62,8 +62,7 @@ class Found:
 
     def __init__(self, path: Path) -> None:
         keys = ("part", "graph", "program", "system", "buckets")
-        with open(path, newline="") as file:
-            self.rows = {tuple(row[key] for key in keys): row for row in csv.DictReader(file)}
+        self.rows = {tuple(row[key] for key in keys): row for row in csv_rows(path)}
 
     def listed(self, part: str, field: str) -> list[str]:
         """The values of a field in the rows of a part, each once, in the file's order."""

@@ -1,6 +1,5 @@
 """The tables of docs/papers/graffix.md, from what `graffix` measured, and what the paper says beside it."""
 
-import csv
 import itertools
 import math
 import statistics
@@ -22,6 +21,7 @@ from benchmarks.papers.graffix_setup import (
     TIGR,
 )
 from benchmarks.papers.load_balancing_tables import shown
+from benchmarks.results import csv_rows
 from benchmarks.table import markdown
 
 Row = dict[str, str]
@@ -54,8 +54,7 @@ class Found:
     """
 
     def __init__(self, path: Path) -> None:
-        with open(path, newline="") as file:
-            self.rows: list[Row] = list(csv.DictReader(file))
+        self.rows: list[Row] = csv_rows(path)
 
     def of(self, part: str, **where: str) -> list[Row]:
         """The rows of a part that have these values."""

@@ -6,13 +6,13 @@ no claim holds for it.
 """
 
 import ast
-import csv
 import math
 import statistics
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from benchmarks.papers.load_balancing_setup import FILES, STRATEGIES
+from benchmarks.results import csv_rows
 from benchmarks.table import markdown
 from edgewise import balance
 
@@ -52,8 +52,7 @@ class Found:
     """
 
     def __init__(self, path: Path) -> None:
-        with open(path, newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = csv_rows(path)
         self.rows = {(row["graph"], row["program"], row["strategy"]): row for row in rows}
         self.graphs = list(dict.fromkeys(row["graph"] for row in rows))
         there = {row["strategy"] for row in rows}

@@ -1,6 +1,5 @@
 """The tables of docs/papers/wolfpath.md, from what `wolfpath` measured, and what the paper says beside it."""
 
-import csv
 import itertools
 import math
 import statistics
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.papers.load_balancing_claims import counted
 from benchmarks.papers.load_balancing_tables import shown, span
+from benchmarks.results import csv_rows
 from benchmarks.table import markdown
 
 PROGRAMS = ("BFS", "SSSP")
@@ -48,8 +48,7 @@ class Found:
     """
 
     def __init__(self, path: Path) -> None:
-        with open(path, newline="") as file:
-            self.rows = list(csv.DictReader(file))
+        self.rows = csv_rows(path)
 
     def graphs(self, part: str) -> list[str]:
         """The graphs of a part, in the file's order."""
