@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import edgewise as ew
+from benchmarks.graphs import source_of
 from benchmarks.results import rows_file
 
 FIELDS = (
@@ -25,7 +26,7 @@ GRAPHS: dict[str, Callable[[], ew.Graph]] = {
 
 def rows_of(name: str, graph: ew.Graph, device: str, repeat: int) -> Iterator[dict[str, Any]]:
     """All rows of a graph."""
-    source = int(graph.out_degree.argmax())
+    source = source_of(graph)
     calls: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
         (ew.pagerank, (), {"max_iterations": 20, "tol": 0}),
         (ew.bfs, (source,), {}),

@@ -18,7 +18,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import agrees, built, expected_of, synchronize
-from benchmarks.graphs import GTGRAPH, WEIGHTS
+from benchmarks.graphs import GTGRAPH, WEIGHTS, source_of
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import csv_rows, rows_file
 from benchmarks.schedules import FIXED, TUNED, UNSEEN
@@ -111,7 +111,7 @@ def run_ms(
 def rows(graph_name: str, programs: list[str], repeat: int) -> Iterator[dict[str, Any]]:
     """One row for each program and schedule."""
     made = GRAPHS[graph_name]()
-    cupy, source = cuda_door().cupy(), int(made.out_degree.argmax())
+    cupy, source = cuda_door().cupy(), source_of(made)
     columns = [cupy.asarray(column) for column in (made.sources, made.targets, made.weights.astype(np.int32))]
     both_ways = [cupy.concatenate([columns[0], columns[1]]), cupy.concatenate([columns[1], columns[0]])]
     given = {"bfs": {"source": source}, "sssp": {"source": source}, "pagerank": ITERATIONS}

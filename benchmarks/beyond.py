@@ -17,6 +17,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import synchronize
+from benchmarks.graphs import source_of
 from benchmarks.page_tables import beyond_table
 from benchmarks.results import rows_file, versions
 from edgewise.graph import Needs
@@ -184,7 +185,7 @@ def rows(
 ) -> Iterator[dict[str, Any]]:
     """One row for each way and algorithm."""
     graph.in_offsets  # noqa: B018  in-edges belong to the graph
-    source, expected = int(graph.out_degree.argmax()), dict[str, np.ndarray]()
+    source, expected = source_of(graph), dict[str, np.ndarray]()
     known = {"vertices": graph.num_vertices, "arcs": graph.num_arcs, "limit": limit}
 
     def measured(

@@ -17,6 +17,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import timed
+from benchmarks.graphs import source_of
 from benchmarks.ours import EXAMPLES
 from benchmarks.ours import load as load_example
 from benchmarks.results import rows_file
@@ -70,7 +71,7 @@ def rows_of(name: str, graph: ew.Graph, repeat: int) -> Iterator[dict[str, Any]]
     """All rows of a graph."""
     begins = np.flatnonzero(graph.out_degree)
     drawn = np.random.default_rng(1).choice(begins, SOURCES)
-    first, *others = graph.ids_of(np.concatenate([[graph.out_degree.argmax()], drawn])).tolist()
+    first, *others = graph.ids_of(np.concatenate([[source_of(graph)], drawn])).tolist()
     known = {"graph": name, "vertices": graph.num_vertices, "arcs": graph.num_arcs}
     by_clusters = {"device": "cuda", "schedule": ew.Schedule(balance=ew.Clustered())}
     otherwise = {"device": "cuda", "memory_limit": cuda_door().free()}

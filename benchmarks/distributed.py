@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.graphs import WEIGHTS
+from benchmarks.graphs import WEIGHTS, source_of
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import csv_rows, rows_file
 from edgewise.distributed import PreparedRank, ranks_for
@@ -75,7 +75,7 @@ class IntegerPageRank(ew.Program):
 
 def programs(graph: ew.Graph) -> dict[str, tuple[ew.Program, int | None]]:
     """The programs with their parameters, and the most supersteps."""
-    source = graph.vertices[int(graph.out_degree.argmax())]
+    source = graph.vertices[source_of(graph)]
 
     def made(name: str, **values: Any) -> ew.Program:
         found: ew.Program = getattr(load(EXAMPLES / f"{name.lower()}.py"), name)(**values)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
+from benchmarks.graphs import source_of
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import rows_file, versions
 from benchmarks.rivals_gpu import CuGraph, is_there
@@ -164,7 +165,7 @@ def build_rows(graph: ew.Graph, repeat: int) -> Iterator[dict[str, Any]]:
 def rows(graph_name: str, algorithms: list[str], repeat: int, programs: bool) -> Iterator[dict[str, Any]]:
     """One row for each measurement on a graph."""
     graph = GRAPHS[graph_name]()
-    source = int(graph.out_degree.argmax())
+    source = source_of(graph)
     place = list(GRAPHS).index(graph_name)
     goals = {name: GOALS[name][place] for name in algorithms if place < len(GOALS[name])}
     known = {"graph": graph_name, "vertices": graph.num_vertices, "arcs": graph.num_arcs}

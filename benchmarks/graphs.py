@@ -14,6 +14,11 @@ GTGRAPH = (0.45, 0.15, 0.15, 0.25)
 WEIGHTS = (1, 100)
 
 
+def source_of(graph: ew.Graph) -> int:
+    """The index of the vertex from which searches and shortest paths go: the first of the largest out-degree."""
+    return int(np.argmax(graph.out_degree))
+
+
 def as_edges(name: str, graph: ew.Graph) -> Edges:
     """The edges of a graph in random order, an undirected one once."""
     source, target, weight = graph.sources, graph.targets, graph.weights
@@ -21,8 +26,15 @@ def as_edges(name: str, graph: ew.Graph) -> Edges:
         once = source <= target
         source, target, weight = source[once], target[once], weight[once]
     order = np.random.default_rng(1).permutation(len(source))
-    start = int(np.argmax(graph.out_degree))
-    return Edges(name, graph.num_vertices, source[order], target[order], weight[order], graph.directed, start)
+    return Edges(
+        name,
+        graph.num_vertices,
+        source[order],
+        target[order],
+        weight[order],
+        graph.directed,
+        source_of(graph),
+    )
 
 
 def rmat(scale: int) -> Edges:

@@ -16,6 +16,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import built, synchronize
+from benchmarks.graphs import source_of
 from benchmarks.papers import edge_vertex_setup
 from benchmarks.papers.load_balancing_setup import road
 from benchmarks.papers.wolfpath_trace import least_memory
@@ -72,7 +73,7 @@ GRAPHS: dict[str, Callable[[], ew.Graph]] = {
 def rows_of(name: str, graph: ew.Graph, repeat: int) -> Iterator[dict[str, Any]]:
     """All rows of a graph."""
     deep = name.startswith("ahead")
-    source = 0 if deep or name == "lattice" else int(graph.out_degree.argmax())
+    source = 0 if deep or name == "lattice" else source_of(graph)
     roots = list(range(int(name.split()[1]))) if deep else [source]
     layers = int(ew.bfs(graph, roots, device="cpu").level.max()) + 1
     known = {"graph": name, "vertices": graph.num_vertices, "edges": graph.num_arcs, "layers": layers}

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
+from benchmarks.graphs import source_of
 from benchmarks.results import rows_file
 
 FIELDS = (
@@ -245,11 +246,6 @@ def tallies_of(graph: ew.Graph, rounds: Rounds, partition: str, ranks: Sequence[
         hubs = [in_degree >= HUB * tally.ranks for tally in tallies] if partition == "hubs" else None
         ranks_by_owner(graph, rounds, fine, tallies, hubs, partition == "pull")
     return tallies
-
-
-def source_of(graph: ew.Graph) -> int:
-    """The vertex from which searches and shortest paths go: one of the largest out-degree."""
-    return int(np.argmax(graph.out_degree))
 
 
 def rows_of(

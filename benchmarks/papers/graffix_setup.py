@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import edgewise as ew
-from benchmarks.graphs import GTGRAPH, WEIGHTS
+from benchmarks.graphs import GTGRAPH, WEIGHTS, source_of
 from benchmarks.papers import graffix_tigr
 from edgewise.approx.sweeping import LADDERS
 
@@ -164,7 +164,7 @@ class Case:
     def sources(self) -> list[Any]:
         """Ids: a vertex of the largest out-degree, then others with edges, drawn by a fixed seed."""
         graph = self.graph
-        first = int(graph.out_degree.argmax())
+        first = source_of(graph)
         others = np.setdiff1d(np.flatnonzero(graph.out_degree), [first])
         count = min(self.num_sources - 1, len(others))
         drawn = np.random.default_rng(1).choice(others, count, replace=False)

@@ -33,6 +33,7 @@ import edgewise as ew
 from benchmarks.beyond import Run, forget
 from benchmarks.beyond import timed as timed_calls
 from benchmarks.gpu import built, synchronize
+from benchmarks.graphs import source_of
 from benchmarks.papers.command import options_of
 from benchmarks.papers.load_balancing_setup import uniform_on_gpu
 from benchmarks.papers.wolfpath_kernel import ShardSweep, Spent, Sweep
@@ -277,7 +278,7 @@ def beyond_rows(scale: int, limit: str, folder: Path) -> Iterator[dict[str, Any]
     """Figures 6 and 7: a limit on the GPU's memory, and the CPU engine over a file with 4 threads and with all."""
     graph = ew.generate.rmat(scale, 16, weights=(1, 100))
     graph.in_offsets  # noqa: B018  in-edges belong to the graph
-    path, root = folder / "beyond.edgewise", int(graph.out_degree.argmax())
+    path, root = folder / "beyond.edgewise", source_of(graph)
     graph.save(path, in_edges=True)
     known = {
         "part": "beyond",
