@@ -5,6 +5,7 @@ import battery
 import numpy as np
 import pytest
 import test_layers_programs as layers
+from rounding import check_rounded
 from simulated import simulated
 from test_engines import PROGRAMS
 
@@ -135,12 +136,5 @@ def test_what_edges_send_is_what_slots_get(name):
             for field, values in one.fields.items():
                 np.testing.assert_array_equal(other.fields[field], values, err_msg=field)
         for other in by_slots[1:]:
-            fields = by_slots[0].fields
-            # Fields are sums and differences of each other: the rounding of one may be that of the largest.
-            largest = max(np.abs(values).max() for values in fields.values())
-            for field, values in fields.items():
-                rounding = 1e-5 if values.dtype == np.float32 else 1e-9
-                np.testing.assert_allclose(
-                    other.fields[field], values, rounding, rounding * largest, err_msg=field
-                )
+            check_rounded(other.fields, by_slots[0].fields, {"float32": 1e-5, "float64": 1e-9})
         assert by_edges[0].memory_bytes["layout"] < by_slots[0].memory_bytes["layout"]
