@@ -380,7 +380,8 @@ class Prepared:
         key = message, on_gpu, in_edges
         if key not in self._deliveries:
             check_schedule(self.spec.name, self._schedule, on_gpu)
-            self._deliveries[key] = decide(self.spec, message, self._schedule, in_edges, on_gpu)
+            way = decide(self.spec, message, self._schedule, in_edges, on_gpu)
+            self._deliveries[key] = way if self._in_edges else way.at_once(self.graph.num_arcs)
         return self._deliveries[key]
 
 

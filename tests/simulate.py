@@ -81,7 +81,8 @@ def compare_reasons():
     ):
         assert graph.in_offsets[-1] == graph.num_arcs  # in-edges are there
         program, values = PROGRAMS["float sums"]
-        prepared = Prepared(program, graph, "cuda")
+        assert "no layout for a run on fewer than" in Prepared(program, graph, "cuda")(**values).explain()
+        prepared = ew.prepare(program, graph, device="cuda")
         result = prepared(**values)
         assert_same(result, prepared.reference(values, program.max_supersteps), False)
         assert told in result.explain()

@@ -95,6 +95,7 @@ def compare_without_room_to_lay_out():
     """PageRank over in-edges as they are, or over weights as a program, if neither the GPU nor the host has room for
     its layout; programs run without a layout if there is no room for it either."""
     from edgewise.algorithms.pagerank import cuda_apart  # after `pretend`
+    from edgewise.engine import delivery
     from edgewise.engine.cuda import layout
 
     jump = np.arange(12.0) % 5
@@ -106,6 +107,7 @@ def compare_without_room_to_lay_out():
             with (
                 mock.patch.object(cuda_apart, "check_free", side_effect=MemoryLimitError("no room")),
                 mock.patch.object(layout, "free_memory", return_value=free),
+                mock.patch.object(delivery, "FEW_ARCS", 0),
             ):
                 got = ew.pagerank(graph, device="cuda", memory_limit=1500, **options)
             assert ("as they are" in got.explain()) == (not weighted)

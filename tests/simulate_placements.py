@@ -62,6 +62,7 @@ def refused_limit():
 def no_room_for_a_layout():
     """A run that works with a limit works with a larger one, too."""
     from edgewise.algorithms.pagerank import cuda_apart
+    from edgewise.engine import delivery
     from edgewise.engine.cuda import layout
 
     for limit in (31_000, 34_000):
@@ -69,6 +70,7 @@ def no_room_for_a_layout():
             mock.patch.object(cuda_apart, "check_free", refuse),
             mock.patch.object(layout, "check_free", refuse),
             mock.patch.object(layout, "free_memory", return_value=0),
+            mock.patch.object(delivery, "FEW_ARCS", 0),
         ):
             graph = ew.generate.uniform(12, 1000, seed=1, weights=(1, 9))
             options = {"weighted": True, "max_iterations": 3}

@@ -6,7 +6,7 @@ import pytest
 from test_engines import PROGRAMS
 
 import edgewise as ew
-from edgewise.engine.delivery import Delivery, decide
+from edgewise.engine.delivery import FEW_ARCS, Delivery, decide
 from edgewise.primitives import direction
 from edgewise.program.inspect import inspect_program
 
@@ -164,9 +164,15 @@ def test_only_a_layout_that_nobody_asked_for_is_spare():
         ("integer sums", AUTO, False),
         ("all messages", AUTO, False),
     ):
-        assert decided(kind, schedule, True, on_gpu=True).layout_is_spare == expected
+        way = decided(kind, schedule, True, on_gpu=True)
+        assert way.layout_is_spare == expected
+        assert way.at_once(FEW_ARCS) == way
+        assert (way.at_once(FEW_ARCS - 1).layout is None) == (expected or way.layout is None)
     found = decided("float sums", AUTO, True, on_gpu=True).without_layout()
     assert found == Delivery(False, True, True, why=(*IN_ORDER, "there was no room for a layout"))
+    found = decided("float sums", AUTO, True, on_gpu=True).at_once(FEW_ARCS - 1)
+    why = (*IN_ORDER, "no layout for a run on fewer than 1,048,576 edges; edgewise.prepare makes one")
+    assert found == Delivery(False, True, True, balance=ew.MergePath(), why=why)
     found = decided("float sums", AUTO, True, on_gpu=True).by_threads()
     why = (*IN_ORDER, "a thread for each vertex: none has more than 48 in-edges")
     assert found == Delivery(False, True, True, balance=ew.ThreadMapped(), why=why)
