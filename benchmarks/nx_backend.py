@@ -1,10 +1,10 @@
 """NetworkX's functions by themselves and by its backends: `python -m benchmarks.nx_backend [--output FILE.csv]`.
 
-The graph is R-MAT, simple, of 16 drawn edges for each vertex, as a graph of NetworkX with integer weights and nodes.
-Each function runs once by NetworkX, and by edgewise and each other backend that is installed (`RIVALS`) once to
-compile, once with the conversion and three times from the converted graph, of which the table has the median. Results
-are compared. Conversion to edgewise is timed by itself, too, as are graphs from arrays. Times of functions are printed
-in milliseconds. See docs/networkx.md.
+The graph is R-MAT, simple, of 16 drawn edges for each vertex, as a graph of NetworkX with integer weights and nodes;
+functions of all pairs of nodes have one of an eighth of the vertices. Each function runs once by NetworkX, and by
+edgewise and each other backend that is installed (`RIVALS`) once to compile, once with the conversion and five times
+from the converted graph, of which the table has the median. Results are compared. Conversion to edgewise is timed by
+itself, too, as are graphs from arrays. Times of functions are printed in milliseconds. See docs/networkx.md.
 """
 
 import argparse
@@ -58,6 +58,13 @@ CALLS: dict[str, Callable[..., Any]] = {
     "clustering": lambda graph, hub, **by: nx.clustering(graph, **by),
     "betweenness_centrality, k=4": lambda graph, hub, **by: nx.betweenness_centrality(graph, 4, seed=1, **by),
 }
+#: Functions of all pairs of nodes, for which NetworkX takes minutes: of the largest component of a smaller graph.
+ALL_PAIRS: dict[str, Callable[..., Any]] = {
+    "closeness_centrality": lambda graph, hub, **by: nx.closeness_centrality(graph, **by),
+    "harmonic_centrality": lambda graph, hub, **by: nx.harmonic_centrality(graph, **by),
+    "average_shortest_path_length": lambda graph, hub, **by: nx.average_shortest_path_length(graph, **by),
+    "eccentricity": lambda graph, hub, **by: nx.eccentricity(graph, **by),
+}
 
 
 def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -83,16 +90,17 @@ def _agree(ours: Any, theirs: Any, rel: float) -> bool:
     return bool(ours == theirs)
 
 
-def compared(graph: Any, task: dict[str, Any]) -> Iterator[Row]:
+def compared(graph: Any, task: dict[str, Any], calls: dict[str, Callable[..., Any]]) -> Iterator[Row]:
     """Rows of each function by NetworkX, and by the backends: first with a conversion, then from the converted graph.
     A backend that leaves the call to NetworkX has none."""
+    task |= {"vertices": len(graph), "arcs": 2 * graph.number_of_edges()}
     hub = max(graph, key=graph.degree)
     installed = [name for name in RIVALS if name in nx.utils.backends.backends]
     contenders = [
         {"contender": RIVALS[name], "version": importlib.metadata.version(RIVALS[name])} for name in installed
     ]
     backends = {"edgewise": EDGEWISE, **dict(zip(installed, contenders, strict=True))}
-    for name, call in CALLS.items():
+    for name, call in calls.items():
         task["algorithm"] = name
         theirs, expected = seconds(lambda call=call: call(graph, hub, backend="networkx"))
         yield Row(**task, **NETWORKX, **times([theirs], theirs), verified="", note="")
@@ -105,7 +113,7 @@ def compared(graph: Any, task: dict[str, Any]) -> Iterator[Row]:
             graph.__networkx_cache__.clear()
             first, found = seconds(run)
             again = []
-            for _ in range(3):
+            for _ in range(5):
                 forget(graph)
                 again.append(seconds(run)[0])
             right = "yes" if agree(found, expected) else "differs from NetworkX"
@@ -127,6 +135,7 @@ def conversions(graph: Any, task: dict[str, Any]) -> Iterator[Row]:
     upper = scipy.sparse.triu(matrix).tocoo()
     table = pd.DataFrame({"source": upper.row, "target": upper.col, "weight": upper.data})
     converted = convert_from_nx(graph, edge_attrs={"weight": 1})
+    task |= {"vertices": len(graph), "arcs": 2 * graph.number_of_edges()}
     named = nx.relabel_nodes(graph, {node: f"v{node}" for node in graph})
     by = {"backend": "edgewise"}
     ways: dict[str, Callable[[], Any]] = {
@@ -157,24 +166,31 @@ def times(warm: list[float], first: float) -> dict[str, Any]:
     }
 
 
+def drawn(scale: int) -> Any:
+    """A graph of NetworkX, undirected, with weights."""
+    made = ew.generate.rmat(scale, 16, seed=1, simple=True, directed=False)
+    weights = np.random.default_rng(1).integers(1, 100, made.num_arcs)
+    graph = nx.empty_graph(made.num_vertices)
+    ends = made.sources.tolist(), made.targets.tolist(), weights.tolist()
+    graph.add_weighted_edges_from(edge for edge in zip(*ends, strict=True) if edge[0] <= edge[1])
+    return graph
+
+
 def main() -> None:
     """Print both tables, and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--scale", type=int, default=16, help="2 to this power is the number of vertices")
     parser.add_argument("--output", type=Path, help="a CSV file for the rows")
     given = parser.parse_args()
-    drawn = ew.generate.rmat(given.scale, 16, seed=1, simple=True, directed=False)
-    weights = np.random.default_rng(1).integers(1, 100, drawn.num_arcs)
-    graph = nx.empty_graph(drawn.num_vertices)
-    ends = drawn.sources.tolist(), drawn.targets.tolist(), weights.tolist()
-    graph.add_weighted_edges_from(edge for edge in zip(*ends, strict=True) if edge[0] <= edge[1])
+    graph, smaller = (drawn(scale) for scale in (given.scale, given.scale - 3))
+    connected = smaller.subgraph(max(nx.connected_components(smaller), key=len)).copy()
     nx.config.warnings_to_ignore.add("cache")
-    size = {"graph": f"rmat{given.scale}", "vertices": len(graph), "arcs": drawn.num_arcs}
-    task = machine() | size
+    task = machine() | {"graph": f"rmat{given.scale}"}
     ways = list(conversions(graph, task))
     gc.collect()
     gc.freeze()  # else Python looks through the graph's million dicts in some of the calls
-    calls = list(compared(graph, task))
+    calls = [*compared(graph, task, CALLS)]
+    calls += compared(connected, task | {"graph": f"largest component of rmat{given.scale - 3}"}, ALL_PAIRS)
     if given.output:
         write_rows(given.output, [*ways, *calls])
     print("\n\n".join(networkx_tables([*ways, *calls]).values()))

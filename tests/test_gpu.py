@@ -228,7 +228,7 @@ def test_the_arcs_of_a_graph_built_on_the_gpu_stay_there(name):
     for delivery in DELIVERIES.values():
         graph = ew.Graph.from_edges(*columns, num_vertices=made.num_vertices)
         result = Prepared(program, graph, "cuda", ew.Schedule(delivery=delivery))(**values)
-        for rows in (graph._rows, *([graph._columns] if graph.has_in_edges else [])):
+        for rows in (graph._rows, *([graph._in_edges] if graph.has_in_edges else [])):
             assert isinstance(rows, GpuRows)
             assert not {"targets", "weights"} & vars(rows).keys()
         for field, want in expected.fields.items():
@@ -248,7 +248,7 @@ def test_automatic_gathers_in_shares_where_a_vertex_has_more_than_one():
 def test_what_is_only_gathered_lies_in_a_layout():
     graph = ew.generate.star(70_000)
     graph = ew.Graph.from_edges(graph.targets, graph.sources, num_vertices=graph.num_vertices)
-    result = Prepared(OutWeight, graph, "cuda")()
+    result = ew.prepare(OutWeight, graph, device="cuda")()
     assert "1 by themselves" in result.explain()
     assert not graph.has_in_edges
     # The CPU adds 70,000 floats one after the other, which is what differs.
