@@ -65,6 +65,7 @@ class DistributedResult:
         self.aggregates, self.supersteps = outcome.aggregates, outcome.supersteps
         self.ended, self.sent_bytes = str(outcome.ended), outcome.group.sent_bytes
         self._prepared, self._values, self._run, self._outcome = prepared, values, run, outcome
+        self._on_host = dict[str, np.ndarray]()
 
     @property
     def seconds(self) -> float:
@@ -74,7 +75,7 @@ class DistributedResult:
     @property
     def fields(self) -> dict[str, np.ndarray]:
         """The vertex fields of this rank's vertices, by name."""
-        return {name: values[self.vertices] for name, values in self._outcome.vertex_fields.items()}
+        return {name: self._of_own(name) for name in self._outcome.vertex_fields}
 
     def __getattr__(self, name: str) -> np.ndarray:
         outcome = vars(self).get("_outcome")
@@ -83,8 +84,13 @@ class DistributedResult:
                 f"the result of a distributed run has no '{name}', but the values of this rank's vertices; gather() "
                 "gives the whole result, on each rank"
             )
-        found: np.ndarray = outcome.vertex_fields[name][self.vertices]
-        return found
+        return self._of_own(name)
+
+    def _of_own(self, name: str) -> np.ndarray:
+        """A field of this rank's vertices; it is copied from the GPU when it is first asked for."""
+        if name not in self._on_host:
+            self._on_host[name] = self._outcome.of_own(name)
+        return self._on_host[name]
 
     def __dir__(self) -> Iterator[str]:
         return iter(sorted({*super().__dir__(), *self._outcome.vertex_fields}))
@@ -223,12 +229,7 @@ class PreparedAlone(Prepared):
 
     def _result(self, values: dict[str, Any], run: Execution, outcome: Outcome) -> Any:
         ranges = Ranges(0, [0, self.graph.num_vertices])
-        on_host = {
-            kind: {name: _on_host(values) for name, values in getattr(outcome, kind).items()}
-            for kind in ("vertex_fields", "edge_fields")
-        }
-        told = {**vars(outcome), **on_host}
-        whole = PartOutcome(**told, group=connect(), ranges=ranges, arcs=None, pulls=False)
+        whole = PartOutcome(**vars(outcome), group=connect(), ranges=ranges, arcs=None, pulls=False)
         return DistributedResult(self, values, run, whole)
 
 
@@ -267,11 +268,6 @@ class PreparedWithoutGrid(PreparedRank):
     """As `PreparedRank`, of ranks that have the arcs of their vertices."""
 
     asked = Ranks(grid=False)
-
-
-def _on_host(values: Any) -> np.ndarray:
-    """An array of a result as one of the host's."""
-    return values if isinstance(values, np.ndarray) else cuda_door().host_copy(values)
 
 
 def _threads_of_rank() -> int:

@@ -9,6 +9,7 @@ from edgewise.engine.contract import Outcome
 from edgewise.engine.cpu.arguments import SizedArcs
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.partition import Ranges
+from edgewise.kernels.door import cuda_door
 
 
 def arcs_of(arcs: SizedArcs, of: slice, pulls: bool) -> Any:
@@ -20,7 +21,8 @@ def arcs_of(arcs: SizedArcs, of: slice, pulls: bool) -> Any:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PartOutcome(Outcome):
-    """The final state of a run on one rank: fields have values for the rank's own vertices and edges.
+    """The final state of a run on one rank: fields have values for the rank's own vertices and edges. Those of vertices
+    may lie on its GPU.
 
     Attributes:
         group, ranges: the ranks, and their vertices.
@@ -33,10 +35,12 @@ class PartOutcome(Outcome):
     arcs: SizedArcs | None
     pulls: bool
 
+    def of_own(self, name: str) -> np.ndarray:
+        """A field's values of the rank's own vertices, in the host's memory."""
+        return _on_host(self.vertex_fields[name][self.ranges.own])
+
     def gather(self) -> Outcome:
-        """The state of the whole run, on each rank. All ranks call it."""
-        if self.group.size == 1:
-            return self
+        """The state of the whole run, on each rank, in the host's memory. All ranks call it."""
         vertex = {name: self._whole(values, self.ranges.of) for name, values in self.vertex_fields.items()}
         edge = {name: self._whole(values, self._arcs_of) for name, values in self.edge_fields.items()}
         return Outcome(vertex, edge, self.aggregates, self.supersteps, self.ended, self.notes)
@@ -45,9 +49,15 @@ class PartOutcome(Outcome):
         assert self.arcs is not None
         return arcs_of(self.arcs, self.ranges.of(rank), self.pulls)
 
-    def _whole(self, values: np.ndarray, of: Any) -> np.ndarray:
-        found = np.empty_like(values)
-        own = np.ascontiguousarray(values[of(self.group.rank)])
+    def _whole(self, values: Any, of: Any) -> np.ndarray:
+        if self.group.size == 1:
+            return _on_host(values)
+        found = np.empty(values.shape, values.dtype)
+        own = np.ascontiguousarray(_on_host(values[of(self.group.rank)]))
         for rank, part in enumerate(self.group.everywhere(own.view(np.uint8))[0]):
             found[of(rank)] = part.copy().view(values.dtype)
         return found
+
+
+def _on_host(values: Any) -> np.ndarray:
+    return values if isinstance(values, np.ndarray) else cuda_door().host_copy(values)

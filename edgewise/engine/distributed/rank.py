@@ -171,10 +171,6 @@ class Rank(ABC):
         """An array of the host's, where this form has its own."""
 
     @abstractmethod
-    def _of_own(self, values: Any) -> np.ndarray:
-        """An array of vertices as one of the host's, with the values of this rank's vertices."""
-
-    @abstractmethod
     def _notes(self) -> tuple[str, ...]:
         """What `explain` tells of this form."""
 
@@ -367,7 +363,7 @@ class Rank(ABC):
             f"{group.exchanges:,} exchanges; this rank sent {group.sent_bytes:,} bytes",
         )
         return PartOutcome(
-            {name: self._of_own(fields["vertex", name]) for name in spec.vertex_fields},
+            {name: fields["vertex", name] for name in spec.vertex_fields},
             {
                 name: self._on_host(fields["edge", name])
                 for name in spec.edge_fields

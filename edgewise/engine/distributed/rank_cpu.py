@@ -275,9 +275,6 @@ class CpuRank(Rank):
     def _from_host(self, values: np.ndarray) -> np.ndarray:
         return values
 
-    def _of_own(self, values: np.ndarray) -> np.ndarray:
-        return values
-
     def _notes(self) -> tuple[str, ...]:
         return ()
 

@@ -310,11 +310,6 @@ class GpuRank(Rank):
     def _from_host(self, values: np.ndarray) -> Any:
         return copy_of(values)
 
-    def _of_own(self, values: Any) -> np.ndarray:
-        found = np.empty(values.shape, values.dtype)
-        found[self._own] = host_copy(values[self._own])
-        return found
-
     def _notes(self) -> tuple[str, ...]:
         return (f"on GPU {device_number()}; ranks speak by {self._channel.name}",)
 
