@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize(
     "names",
     [
-        ["bfs", "edge fields", "checkpoints", "refusals", "calls"],
+        ["bfs", "edge fields", "checkpoints", "refusals", "calls", "connected components"],
         pytest.param(["warps", "float sums", "user combiner", "median"], marks=pytest.mark.more),
         pytest.param(["sssp", "components", "pagerank", "logic and aggregates"], marks=pytest.mark.more),
         pytest.param(["float sums", "user combiner", "Widest", "Mirror"], marks=pytest.mark.slow),
