@@ -93,7 +93,7 @@ JOINING = (type_of(Joining),)
 _link_trees = make_link_trees(False)
 
 
-def trees_kernel(it):  # type: ignore[no-untyped-def]
+def trees_kernel(it):
     """Trees of a rank's own arcs, and which of them was skipped; see `Labelling`."""
     roots = cuda.shared.array(SLOTS, INT32)
     counts = cuda.shared.array(SLOTS, INT32)
@@ -104,7 +104,7 @@ def trees_kernel(it):  # type: ignore[no-untyped-def]
         it.host[SAMPLED] = sampled
 
 
-def join_kernel(it):  # type: ignore[no-untyped-def]
+def join_kernel(it):
     """Link each vertex to its parent on another rank; see `Joining`."""
     label = it.label
     for v in range(thread_index(), it.n, num_threads()):
@@ -113,7 +113,7 @@ def join_kernel(it):  # type: ignore[no-untyped-def]
             link(v, parent, label)
 
 
-def flatten_kernel(it):  # type: ignore[no-untyped-def]
+def flatten_kernel(it):
     """Point each vertex to its root, and count roots; see `Joining`."""
     found = warp_sum(flatten(0, it.n, it.label))
     if lane() == 0 and found > 0:
