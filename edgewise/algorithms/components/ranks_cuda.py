@@ -45,6 +45,7 @@ from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
     THREADS,
+    WARP,
     atomic_add,
     cuda,
     lane,
@@ -68,7 +69,7 @@ _NAME = "connected components on several ranks"
 #: Bytes of a run for each vertex: a label, and the parents that two ranks told in turns.
 _BYTES = 12
 #: The threads of a block of kernels that only read and write arrays of vertices: several blocks run at the same time.
-_FEW = max(1, THREADS // 4)
+_FEW = max(WARP, THREADS // 4)
 #: In place of a tree: none was skipped.
 _NONE = -1
 
