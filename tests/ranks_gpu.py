@@ -92,7 +92,7 @@ def check_nearly(got, expected, where, asynchronous):
 
 
 def compare_algorithms(group, channel):
-    """Searches and shortest paths, whose ranks are programs; the others stay on CPUs."""
+    """Searches, shortest paths and components; the others stay on CPUs."""
     for graph in (LATTICE, HUBS):
         for find in (ew.bfs, ew.sssp):
             found, expected = find(graph, 0, distributed=True, device="cuda"), find(graph, 0, device="cpu")
@@ -101,11 +101,48 @@ def compare_algorithms(group, channel):
                     np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
             found.verify(graph)
             assert f"ranks speak by {channel}" in found.explain(), found.explain()
+    compare_components(group, channel)
     with pytest.raises(DistributedError, match="expected 'cpu'"):
         ew.pagerank(LATTICE, distributed=True, device="cuda")
     assert "ranks speak by" not in ew.pagerank(LATTICE, distributed=True).explain()
     if group.rank == 0:
         print("algorithms are the same", flush=True)
+
+
+def compare_components(group, channel):
+    """Components with one large tree, with one for each half of the vertices, with none, and of directed graphs."""
+    n, rng = 3000, np.random.default_rng(5)
+    ends = rng.integers(0, n, (2, 4 * n))
+    whole = ew.Graph.from_edges(*ends, directed=False, num_vertices=2 * n)
+    halves = ew.Graph.from_edges(*np.concatenate([ends, ends + n], axis=1), directed=False)
+    bridged = ew.Graph.from_edges(
+        *np.concatenate([ends, ends + n, [[n - 1], [2 * n - 1]]], axis=1), directed=False
+    )
+    apart = ew.Graph.from_edges(*ends[:, : n // 4], directed=False, num_vertices=n)
+    hubs = ew.generate.rmat(14, 8, seed=3, directed=False)
+    for graph in (LATTICE, HUBS, whole, halves, bridged, apart, hubs):
+        expected = ew.connected_components(graph, device="cpu")
+        for find in (ew.connected_components, *[ew.scc] * (not graph.directed)):
+            for _ in range(2):  # the second time, arcs are there already
+                found = find(graph, distributed=True, device="cuda")
+                np.testing.assert_array_equal(found.component, expected.component)
+                assert found.num_components == expected.num_components
+                told = found.explain()
+                assert f"ranks speak by {channel}" in told, told
+                assert "arcs inside it were skipped" in told or graph is not hubs, told
+    with pytest.raises(MemoryLimitError, match="on the GPU") as refused:
+        ew.connected_components(
+            HUBS, distributed=True, device="cuda", memory_limit=100 if group.rank else 10**9
+        )
+    assert ("rank 1: " in str(refused.value)) == (group.rank == 0), refused.value
+    dense = ew.generate.rmat(10, 400, seed=1)
+    with pytest.raises(MemoryLimitError) as refused:
+        ew.connected_components(dense, distributed=True, device="cpu", memory_limit=0)
+    limit = 10**9 if group.rank else int(refused.value.needed)
+    with pytest.warns(DeviceWarning, match="the GPU has no room"):
+        found = ew.connected_components(dense, distributed=True, memory_limit=limit)
+    np.testing.assert_array_equal(found.component, ew.connected_components(dense, device="cpu").component)
+    assert "ranks speak by" not in found.explain()
 
 
 def compare_limits(group, channel):

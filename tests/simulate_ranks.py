@@ -28,6 +28,7 @@ from edgewise.engine.distributed import partition
 from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.group import Group
 from edgewise.errors import DistributedError, MemoryLimitError
+from edgewise.execution import Execution
 from edgewise.run import Prepared
 
 #: Threads that wait for each other so long have failed.
@@ -81,18 +82,26 @@ def run_on_ranks(size, program, graph, values, folder=None, **how):
 
     With a folder, runs keep checkpoints after each second superstep, and there is one of them; else there are two.
     """
-    threads, found = Threads(size), [None] * size
     asked = {"max_supersteps": None, "progress": None, "memory_limit": None, "check": False, "seed": None}
+
+    def run(group):
+        prepared = InThread(group, program, graph, "cuda", ew.Schedule())
+        if folder is not None:
+            prepared.checkpoints = Checkpoints(folder, 2, group, program.__name__)
+        for _ in range(1 if folder else 2):  # the second run is laid out already
+            result = prepared.run(dict(values), **{**asked, **how})
+        return result.gather(), result
+
+    return on_threads(size, run)
+
+
+def on_threads(size, call):
+    """What a call with the group of a rank gives on each rank, which is a thread."""
+    threads, found = Threads(size), [None] * size
 
     def run(rank):
         try:
-            group = ThreadGroup(rank, threads)
-            prepared = InThread(group, program, graph, "cuda", ew.Schedule())
-            if folder is not None:
-                prepared.checkpoints = Checkpoints(folder, 2, group, program.__name__)
-            for _ in range(1 if folder else 2):  # the second run is laid out already
-                result = prepared.run(dict(values), **{**asked, **how})
-            found[rank] = result.gather(), result
+            found[rank] = call(ThreadGroup(rank, threads))
         except BaseException as error:
             found[rank] = error
             threads.meeting.abort()
@@ -179,6 +188,11 @@ def compare_calls():
         assert "ranks speak by gloo" in found.explain(), found.explain()
         for name in names:
             np.testing.assert_array_equal(getattr(found, name), getattr(plain, name), err_msg=name)
+    for where, find in (("random", ew.connected_components), ("undirected", ew.scc)):
+        found, plain = (find(GRAPHS[where], **how) for how in ({"distributed": True}, {"device": "cpu"}))
+        assert "ranks speak by gloo" in found.explain(), found.explain()
+        np.testing.assert_array_equal(found.component, plain.component)
+        assert found.verify(GRAPHS[where])
     with pytest.raises(DistributedError, match="expected 'cpu'"):
         ew.scc(graph, distributed=True, device="cuda")
 
@@ -196,6 +210,60 @@ def compare_refusals():
         run_on_ranks(2, program, GRAPHS["random"], {}, memory_limit=100)
     result = run_on_ranks(2, program, GRAPHS["random"], {}, memory_limit=10**6)[0][1]
     assert "ranks pull" in result.explain() and "through the host's memory" in result.explain()
+
+
+def cliques():
+    """Two cliques, 2 to 10 and 11 to 18, and an edge between them that is the third of both its ends or a later one;
+    0 and 1 are neighbours of the second clique."""
+    inside = [(u, v) for part in (range(2, 11), range(11, 19)) for u in part for v in part if u < v]
+    return ew.Graph.from_edges(*zip((0, 11), (1, 11), *inside, (2, 11), strict=True), directed=False)
+
+
+def compare_components():
+    """Components of graphs with one large component, with two of them, and with none."""
+    from edgewise.algorithms.components import ranks_cuda  # after `pretend`
+
+    half = ew.generate.uniform(9, 40, seed=2, directed=False)
+    graphs = {
+        **GRAPHS,
+        "one component": half,
+        "two components": ew.Graph.from_edges(
+            *([*ends, *(ends + 9)] for ends in (half.sources, half.targets)), directed=False
+        ),
+        "cliques": cliques(),
+        "lattice": ew.generate.lattice(4, 5, seed=1),
+        "apart": ew.generate.uniform(20, 7, seed=2, directed=False),
+        "hub": ew.Graph.from_edges([7] * 12, range(12), directed=False, num_vertices=14),
+        "loop": ew.Graph.from_edges([0], [0], directed=False, num_vertices=1),
+    }
+
+    def found(graph, group, limit=None):
+        run = Execution(ew.Schedule(), 1, None, on_gpu=True, memory_limit=limit)
+        label, number, passes = ranks_cuda.components(graph, run, group)
+        return label.copy(), number, passes, "\n".join(run.notes)
+
+    for where, graph in graphs.items():
+        expected = ew.connected_components(graph, device="cpu")
+        for size in (1, 2, 3, 5):
+            for _ in range(2):  # the second time, arcs are there already
+                ranks = on_threads(size, lambda group, graph=graph: found(graph, group))
+                for label, number, passes, told in ranks:
+                    np.testing.assert_array_equal(label, expected.component, err_msg=f"{where}, {size} ranks")
+                    assert (number, label.dtype) == (expected.num_components, np.int32), (where, size)
+                    if where in ("one component", "two components", "cliques") and size == 2:
+                        assert "arcs inside it were skipped" in told, (where, told)
+                        assert passes == (2 if where == "one component" else 4), (where, passes)
+                    assert not (graph.directed and "skipped" in told), told
+
+    def limits(group):
+        with pytest.raises(MemoryLimitError, match="on the GPU") as refused:
+            found(graphs["lattice"], group, 100)
+        needed = int(refused.value.needed)
+        with pytest.raises(MemoryLimitError, match="rank 1: .*on the GPU" if group.rank == 0 else "^conn"):
+            found(graphs["lattice"], group, 10**6 if group.rank == 0 else 100)
+        assert "ranks speak by gloo" in found(graphs["lattice"], group, needed)[3]
+
+    on_threads(2, limits)
 
 
 def compare(name, program):
@@ -243,6 +311,7 @@ def main():
         "refusals": compare_refusals,
         "blocks": compare_blocks,
         "calls": compare_calls,
+        "connected components": compare_components,
     }
     for name in [each for each in sys.argv[1:] if each != "warps"] or [*PROGRAMS, *others]:
         if name in PROGRAMS:

@@ -28,6 +28,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.bfs import cuda_layers as bfs_layers
     from edgewise.algorithms.common import by_clusters, cluster_rows
     from edgewise.algorithms.components import cuda as components_cuda
+    from edgewise.algorithms.components import ranks_cuda as components_ranks
     from edgewise.algorithms.core_numbers import cuda as core_numbers_cuda
     from edgewise.algorithms.mst import cuda as mst_cuda
     from edgewise.algorithms.mst import forest_edges, program_contract
@@ -82,6 +83,9 @@ def kernels(offsets, weight, distance, rank):
         ),
         "parents of distances": sssp_kernel(sssp_cuda.Parents, distance, special),
         "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
+        "trees of a rank": (components_ranks.trees_kernel, components_cuda.signature(offsets)),
+        "trees joined": (components_ranks.join_kernel, components_ranks.JOINING),
+        "roots counted": (components_ranks.flatten_kernel, components_ranks.JOINING),
         "core numbers": (core_numbers_cuda.peel_kernel, core_numbers_cuda.signature(offsets)),
         "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),
         "contraction": (program_contract.make_kernel(wide), program_contract.signature(wide)),
@@ -131,6 +135,9 @@ NAMES = (
     "sssp within bounds",
     "parents of distances",
     "components",
+    "trees of a rank",
+    "trees joined",
+    "roots counted",
     "core numbers",
     "forest",
     "contraction",

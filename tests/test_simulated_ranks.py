@@ -18,8 +18,10 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize(
     "names",
     [
-        ["bfs", "edge fields", "checkpoints", "refusals", "calls"],
-        pytest.param(["warps", "float sums", "user combiner", "median"], marks=pytest.mark.more),
+        ["bfs", "edge fields", "checkpoints", "refusals", "calls", "connected components"],
+        pytest.param(
+            ["warps", "float sums", "user combiner", "median", "connected components"], marks=pytest.mark.more
+        ),
         pytest.param(["sssp", "components", "pagerank", "logic and aggregates"], marks=pytest.mark.more),
         pytest.param(["float sums", "user combiner", "Widest", "Mirror"], marks=pytest.mark.slow),
         pytest.param(["median", "vote", "spread", "reads through parents"], marks=pytest.mark.slow),

@@ -42,7 +42,8 @@ class Form(NamedTuple):
             `edgewise.algorithms.common.heads`.
         otherwise: the form for a GPU that has no room for this one.
         in_order: whether a form for the CPU reads rows one after the other, mostly.
-        on_gpus: whether a form for several ranks is a program, which runs on their GPUs, too.
+        on_gpus: whether a form for several ranks runs on their GPUs, too. It counts their memory itself, and says when
+            it has begun, as a program does.
     """
 
     find: Callable[..., Any] | str

@@ -13,6 +13,7 @@ from edgewise.distributed import PreparedRank, ranks_for, schedule_of_rank
 from edgewise.engine.contract import Outcome
 from edgewise.engine.distributed.exchange import columns_of
 from edgewise.engine.distributed.group import Group, connect
+from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.rows import checked_part, ranges_of
 from edgewise.engine.lowering.binding import parameter_values
 from edgewise.errors import DistributedError
@@ -126,8 +127,7 @@ def own_part(graph: Graph, group: Group, *, weighted: bool) -> Graph:
         graph, group: the graph, and the ranks.
         weighted: whether weights are needed.
     """
-    in_part = group.size > 1 and graph.part(slice(0, 0)) is not None
-    ranges = ranges_of(graph, group, False, in_part)
+    ranges, in_part = _ranges(graph, group)
     own, weighs = ranges.own, weighted and graph.weighted
     rows: Any = checked_part(graph, group, ranges, weights=weighs) if in_part else graph
     first, end = int(rows.offsets[own.start]), int(rows.offsets[own.stop])
@@ -136,6 +136,19 @@ def own_part(graph: Graph, group: Group, *, weighted: bool) -> Graph:
     offsets[own.stop :] = end - first
     weights = rows.weights[first:end] if weighs else None
     return Graph(Rows(offsets, rows.targets[first:end], weights), Ids(graph.num_vertices), True, 0)
+
+
+def own_arcs(graph: Graph, group: Group) -> tuple[slice, int]:
+    """The vertices that have arcs in `own_part`, and how many arcs these are; of a graph in a file as it says."""
+    ranges, in_part = _ranges(graph, group)
+    offsets = graph.unchecked_offsets() if in_part else graph.offsets
+    return ranges.own, int(offsets[ranges.own.stop]) - int(offsets[ranges.own.start])
+
+
+def _ranges(graph: Graph, group: Group) -> tuple[Ranges, bool]:
+    """The vertices whose arcs ranks have, and whether they read those of a file alone."""
+    in_part = group.size > 1 and graph.part(slice(0, 0)) is not None
+    return ranges_of(graph, group, False, in_part), in_part
 
 
 def share_of(number: int, group: Group) -> slice:

@@ -116,8 +116,8 @@ def connected_components(
             delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
             that has deliveries.
         distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
-            gets the whole result: the same labels. They are on CPUs; there is nothing to choose but
-            ``Schedule(num_threads=...)``.
+            gets the whole result: the same labels. They are on CPUs, or each on a GPU (docs/distributed.md); there is
+            nothing to choose but the device and ``Schedule(num_threads=...)``.
 
     Returns:
         A `ComponentsResult`. O(n + m) expected work; as a program, O(n + m) in each superstep.
@@ -125,6 +125,7 @@ def connected_components(
     Raises:
         ScheduleError: a balance or a layout on the CPU, or a delivery that does not exist.
         DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
+        DeviceError: ``device="cuda"``, and there is no GPU that can be used, or a rank has none.
     """
     check_graph("connected_components", graph)
     found, run = begin_components(
@@ -161,7 +162,9 @@ def begin_components(
         ),
         program=Form("components.program.components", no_memory, (Push, Pull, Buffered)),
         ranks=Form(
-            "components.ranks.components", lambda _: 96 * graph.num_vertices + components_memory(graph).most
+            "components.ranks.components",
+            lambda _: 96 * graph.num_vertices + components_memory(graph).most,
+            on_gpus=True,
         ),
         distributed=distributed,
     )

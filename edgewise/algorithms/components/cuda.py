@@ -48,7 +48,7 @@ from edgewise.primitives.vertices import NO_VERTEX
 #: Words of `control` and of the host's array.
 CONTROL, HOST = control_words(), host_words()
 _ROOTS = CONTROL.take()
-ROOTS, SKIPPED, SAMPLED = (HOST.take() for _ in range(3))
+ROOTS, SKIPPED, SAMPLED, LARGEST = (HOST.take() for _ in range(4))
 #: Vertices of the sample, slots of the table that counts their roots, arcs of each vertex that are linked before.
 SAMPLE, SLOTS, FIRST_ARCS = THREADS, 2 * THREADS, HEADS
 #: Passes over all vertices.
@@ -65,6 +65,7 @@ class Labelling(NamedTuple):
         control: zeros, see `CONTROL`.
         host: words in the host's memory, see `HOST`, for results.
         n, directed, has_in_edges: vertices; whether arcs go one way; whether there are in-edges.
+        low, high: the vertices that have arcs here, from `low` to `high` - 1: of several ranks, those of this one.
     """
 
     graph: GraphOnGpu
@@ -75,6 +76,8 @@ class Labelling(NamedTuple):
     n: int
     directed: bool
     has_in_edges: bool
+    low: int
+    high: int
 
 
 def signature(offsets: np.dtype) -> tuple[Any, ...]:
@@ -108,13 +111,13 @@ def link(u: Any, v: Any, label: Any) -> Any:
 
 
 @device_function
-def flatten(n: Any, label: Any) -> Any:
-    """Point every vertex to its root; how many roots this thread saw.
+def flatten(low: Any, high: Any, label: Any) -> Any:
+    """Point the vertices from `low` to `high` - 1 to their roots; how many roots this thread saw.
 
     Paths are not halved here: that would write what was an ancestor over the root that another thread wrote.
     """
     roots = np.int64(0)
-    for v in range(thread_index(), n, num_threads()):
+    for v in range(low + thread_index(), high, num_threads()):
         root, above = v, np.int64(label[v])
         while above != root:
             root, above = above, np.int64(label[above])
@@ -124,8 +127,9 @@ def flatten(n: Any, label: Any) -> Any:
 
 
 @device_function
-def most_frequent(n: Any, label: Any, roots: Any, counts: Any, best: Any) -> Any:
-    """The root that most of a sample has; every block finds the same. The result is in `best`: count, root."""
+def most_frequent(low: Any, high: Any, label: Any, roots: Any, counts: Any, best: Any) -> Any:
+    """The root that most of a sample of the vertices from `low` to `high` - 1 has; every block finds the same. The
+    result is in `best`: count, root."""
     for i in range(block_thread(), SLOTS, block_size()):
         roots[i] = -1
         counts[i] = 0
@@ -133,7 +137,7 @@ def most_frequent(n: Any, label: Any, roots: Any, counts: Any, best: Any) -> Any
         best[0] = 0
     block_barrier()
     for i in range(block_thread(), SAMPLE, block_size()):
-        root = np.int64(label[(2 * i + 1) * n // (2 * SAMPLE)])
+        root = np.int64(label[low + (2 * i + 1) * (high - low) // (2 * SAMPLE)])
         # The upper bits of the product: the lower ones of all roots are the same where rows of a lattice are so long.
         slot = (root * 2654435761 & 0xFFFFFFFF) * SLOTS >> 32
         while True:
@@ -171,14 +175,16 @@ _link_all = make_deal(_visit)
 def _link_first_arcs(it: Any, generation: Any) -> Any:
     """Link each vertex along its first arcs; the turn of the barrier afterwards."""
     label, n, offsets, targets = it.label, it.n, it.graph.offsets, it.graph.targets
-    me = thread_index()
+    me, low, high = thread_index(), it.low, it.high
     for v in range(me, n, num_threads()):
-        parent, k, end = v, np.int64(offsets[v]), np.int64(offsets[v + 1])
-        if k < end:
-            parent = min(v, np.int64(targets[k]))
+        parent = v
+        if low <= v < high:
+            k, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+            if k < end:
+                parent = min(v, np.int64(targets[k]))
         label[v] = parent
     generation = grid_barrier(it.control, generation)
-    for v in range(me, n, num_threads()):
+    for v in range(low + me, high, num_threads()):
         k, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
         for arc in range(k, min(end, k + FIRST_ARCS)):
             target = np.int64(targets[arc])
@@ -204,23 +210,25 @@ def _link_heads(it: Any, generation: Any) -> Any:
     return generation
 
 
-def make_kernel(with_heads: bool) -> Any:
-    """The kernel, for vertices with or without heads of their own."""
+def make_link_trees(with_heads: bool) -> Any:
+    """``link_trees(it, roots, counts, best)``: link trees along all arcs, of vertices with or without heads.
+
+    All threads call it. ``roots``, ``counts`` and ``best`` are arrays that a block shares, see `most_frequent`. Threads
+    do not wait for each other at the end. It returns the turn of the barrier, the root of the largest tree, how many of
+    the sample are in that tree, and whether arcs inside it were skipped.
+    """
     link_first = _link_heads if with_heads else _link_first_arcs
 
-    def components_kernel(it):
-        """Labels; see the module, and `Labelling`."""
-        graph, label, control, n, directed = it.graph, it.label, it.control, it.n, it.directed
-        offsets, targets = graph.offsets, graph.targets
+    @device_function
+    def link_trees(it, roots, counts, best):
+        graph, label, control, directed = it.graph, it.label, it.control, it.directed
+        offsets, targets, low, high = graph.offsets, graph.targets, it.low, it.high
         me, generation = thread_index(), np.int64(0)
-        roots = cuda.shared.array(SLOTS, INT32)
-        counts = cuda.shared.array(SLOTS, INT32)
-        best = cuda.shared.array(1, INT64)
         generation = link_first(it, generation)
         generation = grid_barrier(control, generation)
-        flatten(n, label)
+        flatten(low, high, label)
         generation = grid_barrier(control, generation)
-        most = most_frequent(n, label, roots, counts, best)
+        most = most_frequent(low, high, label, roots, counts, best)
         # Nobody links before all have sampled: every block has to skip the same tree.
         generation = grid_barrier(control, generation)
         largest = 0x7FFFFFFF - (most & 0xFFFFFFFF)
@@ -230,10 +238,10 @@ def make_kernel(with_heads: bool) -> Any:
         skip = directed == 0 or it.has_in_edges != 0
         if skip and sampled * 10 < SAMPLE:
             skip = False
-        for begin in range(me - lane(), n, num_threads()):
+        for begin in range(low + me - lane(), high, num_threads()):
             v, nothing = begin + lane(), np.int64(0)
             start, count, in_start, in_count = nothing, nothing, nothing, nothing
-            if v < n and not (skip and label[v] == largest):
+            if v < high and not (skip and label[v] == largest):
                 start = np.int64(offsets[v]) + FIRST_ARCS
                 count = max(np.int64(0), np.int64(offsets[v + 1]) - start)
                 if skip and directed != 0:
@@ -242,13 +250,29 @@ def make_kernel(with_heads: bool) -> Any:
             _link_all(v, start, count, np.int64(0), (targets, label))
             if skip and directed != 0:
                 _link_all(v, in_start, in_count, np.int64(0), (graph.in_sources, label))
+        return generation, largest, sampled, skip
+
+    return link_trees
+
+
+def make_kernel(with_heads: bool) -> Any:
+    """The kernel, for vertices with or without heads of their own."""
+    link_trees = make_link_trees(with_heads)
+
+    def components_kernel(it):
+        """Labels; see the module, and `Labelling`."""
+        control = it.control
+        roots = cuda.shared.array(SLOTS, INT32)
+        counts = cuda.shared.array(SLOTS, INT32)
+        best = cuda.shared.array(1, INT64)
+        generation, _, sampled, skip = link_trees(it, roots, counts, best)
         generation = grid_barrier(control, generation)
-        found = flatten(n, label)
+        found = flatten(0, it.n, it.label)
         found = warp_sum(found)
         if lane() == 0 and found > 0:
             atomic_add(control, _ROOTS, found)
         generation = grid_barrier(control, generation)
-        if me == 0:
+        if thread_index() == 0:
             it.host[ROOTS] = control[_ROOTS]
             it.host[SKIPPED] = skip
             it.host[SAMPLED] = sampled
@@ -268,7 +292,7 @@ def components(graph: Graph, run: Execution) -> tuple[Any, int, int]:
     heads, with_heads = heads_for(run, graph, on_gpu, "neighbours", any_heads, in_edges)
     kernel = _kernel(offset_dtype(on_gpu), with_heads)
     label, control, host = empty(n, np.int32), zeros(CONTROL.size, np.int64), signals(HOST.size)
-    kernel.start([Labelling(on_gpu, heads, label, control, host, n, graph.directed, in_edges)])
+    kernel.start([Labelling(on_gpu, heads, label, control, host, n, graph.directed, in_edges, 0, n)])
     wait(host, None)
     share = f"{host[SAMPLED] / SAMPLE:.0%} of a sample was in one component on the GPU"
     run.explain(f"{share}: arcs inside it were {'skipped' if host[SKIPPED] else 'looked at, too'}")

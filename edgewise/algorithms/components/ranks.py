@@ -1,8 +1,12 @@
 """Connected components on several ranks: each finds those of its own arcs, and these are joined two by two.
 
+This is on CPUs; ranks with GPUs do as in `edgewise.algorithms.components.ranks_cuda`.
+
 Trees that join whatever the arcs of a rank join have fewer edges than there are vertices. So ranks send each other few
 edges, and the components of the trees of two ranks are those of all arcs of both.
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +19,13 @@ from edgewise.graph import Graph
 _Trees = tuple[np.ndarray, np.ndarray]
 
 
-def components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
-    """Labels, the number of components, and how often each arc or tree was looked at, on all ranks."""
+def components(graph: Graph, run: Execution) -> tuple[Any, int, int]:
+    """Labels, the number of components, and how often each arc or tree was looked at, on all ranks; labels are on the
+    GPU if the run is."""
+    if run.on_gpu:
+        from edgewise.algorithms.components import ranks_cuda
+
+        return ranks_cuda.components(graph, run, connect())
     group, every = connect(), np.arange(graph.num_vertices, dtype=np.int32)
 
     def trees(part: Graph) -> _Trees:

@@ -375,7 +375,7 @@ def make_kernel(weight: np.dtype, weighted: bool) -> Any:
                 break
             rounds += 1
             if giant < 0:
-                most = most_frequent(size.vertices, forest.component, sample, counts, best)
+                most = most_frequent(0, size.vertices, forest.component, sample, counts, best)
                 if (most >> 32) * ONE_IN >= SAMPLE:
                     giant = 0x7FFFFFFF - (most & 0xFFFFFFFF)
         if thread_index() == 0:

@@ -71,8 +71,8 @@ def scc(
             delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as programs, and
             these have deliveries.
         distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
-            gets the whole result: the same labels. They are on CPUs; there is nothing to choose but
-            ``Schedule(num_threads=...)``.
+            gets the whole result: the same labels. They are on CPUs, those of an undirected graph on GPUs, too
+            (docs/distributed.md); there is nothing to choose but the device and ``Schedule(num_threads=...)``.
 
     Returns:
         An `SCCResult`. O(n + m) work; on a GPU O(n + m log n) expected.

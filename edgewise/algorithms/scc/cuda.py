@@ -142,10 +142,10 @@ def _choose_tree(
         return np.int64(-1), generation
     tree = VERTEX - (voted & VERTEX)
     if both_ways:
-        flatten(n, mark)
+        flatten(0, n, mark)
         generation = grid_barrier(control, generation)
         tree = np.int64(mark[tree])
-        most = most_frequent(n, mark, roots, tallies, best)
+        most = most_frequent(0, n, mark, roots, tallies, best)
         largest = VERTEX - (most & VERTEX)
         # Its arcs say whether it is left: others may have begun to list sources, which changes components.
         is_left = min(state.counts[largest], state.counts[n + largest]) > 0

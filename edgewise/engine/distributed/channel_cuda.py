@@ -145,7 +145,7 @@ class NcclChannel(Channel):
         data = empty(sum(got), np.uint8)
         if rows[:, 1].any():
             whole = [part.data for of_rank in of_ranks for part in of_rank if len(part.data)]
-            self._swap(data, cupy().concatenate(whole) if whole else empty(0, np.uint8), got, given)
+            self._swap(data, _as_one(whole), got, given)
         begins = np.cumsum([0, *got]).tolist()
         found = [
             _cut(data, begin, row[2:].reshape(-1, 2).tolist())
@@ -191,6 +191,13 @@ def _tensor(values: Any) -> Any:
     if len(values) == 0:
         return torch.empty(0, dtype=torch.uint8, device=device_number())
     return torch.from_dlpack(values)
+
+
+def _as_one(whole: list[Any]) -> Any:
+    """Bytes one after the other; those of one array are sent from where they lie."""
+    if len(whole) == 1:
+        return whole[0]
+    return cupy().concatenate(whole) if whole else empty(0, np.uint8)
 
 
 def _cut(data: Any, begin: int, heads: list[list[int]]) -> list[Part]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from edgewise import errors
-from edgewise.errors import DistributedError, EdgewiseError, EdgewiseWarning
+from edgewise.errors import DistributedError, EdgewiseError, EdgewiseWarning, MemoryLimitError
 
 #: What torchrun sets.
 _STARTED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -150,6 +150,21 @@ class Group:
     def total(self, value: int) -> int:
         """The sum of a number over all ranks."""
         return sum(self.everywhere(np.empty(0, np.uint8), value)[1])
+
+    def refuse_together(self, refused: MemoryLimitError | None, word: int = 0) -> list[int]:
+        """End the call on all ranks if one of them has no room; else the words of all ranks. All ranks call it.
+
+        Raises:
+            MemoryLimitError: `refused`, or that of the first rank that has no room.
+        """
+        told = np.frombuffer(str(refused or "").encode(), np.uint8)
+        texts, words = self.everywhere(told, word)
+        if refused is not None:
+            raise refused
+        for rank, text in enumerate(texts):
+            if len(text):
+                raise MemoryLimitError(f"rank {rank}: {text.tobytes().decode()}")
+        return words
 
     def _with_rests(
         self, received: list[np.ndarray], parts: Sequence[np.ndarray], lengths: list[int]

@@ -82,7 +82,7 @@ class DistributedGpuProgram(AbstractEngine):
             self._lay_out(limit, given)
         except MemoryLimitError as error:
             refused = error
-        self._refuse_together(refused)
+        self.group.refuse_together(refused)
         alone, own_end = self.group.size == 1, "target" if self.pulls else "source"
         reads = reads_elsewhere(self._binding.spec, own_end)
         self._reads = Reads(frozenset(), frozenset()) if alone else reads
@@ -90,16 +90,6 @@ class DistributedGpuProgram(AbstractEngine):
         if not alone and (reads.across or self.pulls):
             self._wanted = wanted_by(self._arcs, self.ranges, self.group, self.pulls)
         self._laid_out = True
-
-    def _refuse_together(self, refused: MemoryLimitError | None) -> None:
-        """End the call on all ranks if one of them has no room."""
-        told = np.frombuffer(str(refused or "").encode(), np.uint8)
-        texts, flags = self.group.everywhere(told, refused is not None)
-        if refused is not None:
-            raise refused
-        for rank, (text, is_refused) in enumerate(zip(texts, flags, strict=True)):
-            if is_refused:
-                raise MemoryLimitError(f"rank {rank}: {text.tobytes().decode()}")
 
     def _lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         """Lay out this rank's part of the graph.
