@@ -7,10 +7,11 @@ from when all ranks are ready. The bound is a value for each vertex of another r
 whose value it reads, superstep by superstep: what is sent more says which vertices these are, how many are active, and
 what aggregates are.
 
-With `--device cuda`, each rank has a GPU, or shares it with others if there are fewer; the plain engine has one GPU.
-One rank runs by the code for several, too. In place of the bound there is the share of a run, the slowest rank's, that
-is spent on exchanges: copies, and waiting for other ranks, included. It is measured in a run of its own, in which a
-rank waits for its GPU before each exchange.
+With `--device cuda`, each rank has a GPU, or shares it with others if there are fewer, and algorithms run, too; the
+plain engine has one GPU. One rank runs programs by the code for several, too. A time is that until results lie on GPUs,
+or, where all ranks get the whole answer, with that. In place of the bound there is the share of a run, the slowest
+rank's, that is spent on exchanges: copies, and waiting for other ranks, included. It is measured in a run of its own,
+in which a rank waits for its GPU before each exchange.
 
 With `--ranks 4 9` there are so many. Where ranks may form a grid, programs that push run without one and in one, and
 "counted_bytes" is what is said, of the same graph in memory, before a run: the bytes of a superstep in which all
@@ -26,10 +27,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,9 +50,11 @@ FIELDS = (
 #: With `--device cuda`.
 FIELDS_GPU = (*FIELDS[:-6], "exchange_share", "channel", "right", "source")
 #: How near sums of floats on a GPU come to those in another order. PageRank has the differences of ranks, too.
-CLOSE = {"rtol": 1e-9, "atol": 1e-15}
+CLOSE = {"float64": {"rtol": 1e-9, "atol": 1e-15}, "float32": {"rtol": 1e-4, "atol": 1e-12}}
 #: PageRank's ranks move for so many supersteps.
 ITERATIONS = 20
+#: Sources of betweenness on GPUs.
+SOURCES = 64
 
 
 class IntegerPageRank(ew.Program):
@@ -172,46 +175,135 @@ class ByRanks(PreparedRank):
         return self.run(dict(program.values), max_supersteps=limit, **how)
 
 
+class GpuTask(NamedTuple):
+    """What is timed on GPUs.
+
+    Attributes:
+        source: where it begins, or "".
+        on_ranks: a call that all ranks make together; None if one rank would run as an ordinary call does.
+        on_one: the same on one GPU.
+        answer: ``answer(result)``: the arrays of the whole answer of either, by name. All ranks call it.
+    """
+
+    source: Any
+    on_ranks: Callable[[], Any] | None
+    on_one: Callable[[], Any]
+    answer: Callable[[Any], dict[str, np.ndarray]]
+
+
+def tasks(graph: ew.Graph, group: Group) -> Iterator[tuple[str, GpuTask]]:
+    """Programs, then algorithms. A task is not there any more when the next one is asked for."""
+    for name, (program, limit) in programs(graph).items():
+        prepared = ByRanks(type(program), graph, "cuda", ew.Schedule())
+        yield (
+            name,
+            GpuTask(
+                program.values.get("source", ""),
+                partial(prepared.carried_out, program, limit),
+                partial(ew.run, program, graph, device="cuda", max_supersteps=limit),
+                lambda result: (result.gather() if hasattr(result, "gather") else result).fields,
+            ),
+        )
+    begins = np.flatnonzero(graph.out_degree)
+    some = graph.ids_of(np.random.default_rng(1).choice(begins, SOURCES, replace=False))
+    for name, find, values, field in (
+        ("pagerank", ew.pagerank, {"tol": 0, "max_iterations": ITERATIONS, "dtype": np.float32}, "rank"),
+        ("components", ew.connected_components, {}, "component"),
+        ("betweenness", ew.betweenness, {"sources": some}, "centrality"),
+        ("bfs", ew.bfs, {"source": graph.vertices[source_of(graph)]}, "level"),
+        ("sssp", ew.sssp, {"source": graph.vertices[source_of(graph)]}, "distance"),
+    ):
+        call: Any = partial(find, graph, device="cuda", **values)
+        yield (
+            name,
+            GpuTask(
+                values.get("source", ""),
+                partial(call, distributed=True) if group.size > 1 else None,
+                call,
+                lambda result, field=field: {field: getattr(result, field)},
+            ),
+        )
+
+
 def run_as_gpu_rank(path: str, repeat: int, output: str) -> None:
-    """Run all programs on this rank's GPU; the first rank writes rows without the columns that all have."""
-    graph, found = ew.read(path), list[dict[str, Any]]()
+    """Run all tasks on this rank's GPU; the first rank writes rows without the columns that all have, after each task.
+    One rank leaves its answers beside the graph, with which those of several are compared."""
+    graph, found, answers = ew.read(path), list[dict[str, Any]](), Path(path).parent
     group, _ = ranks_for("this", graph, "cuda", None)
     from edgewise.engine.distributed.channel_cuda import channel_of
 
-    channel = channel_of(group)
-    for name, (program, limit) in programs(graph).items():
-        prepared = ByRanks(type(program), graph, "cuda", ew.Schedule())
-        distributed = partial(prepared.carried_out, program, limit)
-        plain = partial(ew.run, program, graph, device="cuda", max_supersteps=limit)
-        result = distributed()
-        whole, right = result.gather(), True
+    channel, known = channel_of(group), {"vertices": graph.num_vertices, "arcs": graph.num_arcs}
+    for name, task in tasks(graph, group):
+        began, row = time.perf_counter(), {"program": name, "source": task.source, "ranks": group.size}
+        result = task.on_ranks() if task.on_ranks else task.on_one()
+        answer = task.answer(result)
+        row |= known | {"supersteps": result.supersteps, "right": True}
         if group.rank == 0:
-            expected = plain().fields
-            right = all(np.allclose(expected[key], whole.fields[key], **CLOSE) for key in expected)
+            row["right"] = agrees(answers, name, answer, task.on_one, keep=group.size == 1)
+        del result, answer
+        row |= measured(task, group, channel, repeat)
+        found.append(row)
+        if group.rank == 0:
+            write_rows(output, found)
+            print(f"{group.size} {name}: {time.perf_counter() - began:.1f} s", row, flush=True)
+
+
+def agrees(
+    answers: Path, name: str, answer: dict[str, np.ndarray], on_one: Callable[[], Any], *, keep: bool
+) -> bool:
+    """Whether an answer is that of one GPU: integers exactly. That is kept in a file for each array, or made.
+
+    Args:
+        answers: the folder of these files.
+        name, answer: what was run, and what it gave.
+        on_one: the call on one GPU.
+        keep: whether to write the files.
+    """
+    files = {field: answers / f"{name}-{field}.npy" for field in answer}
+    if all(file.exists() for file in files.values()):
+        expected = {field: np.load(file) for field, file in files.items()}
+    else:
+        result = on_one()
+        expected = {field: getattr(result, field) for field in answer}
+    if keep:
+        for field, file in files.items():
+            np.save(file, expected[field])
+    return all(nearly_equal(answer[field], values) for field, values in expected.items())
+
+
+def nearly_equal(found: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether arrays are equal; sums of floats, in another order, by `CLOSE`."""
+    if expected.dtype.kind != "f":
+        return np.array_equal(found, expected)
+    return np.allclose(found, expected, **CLOSE[expected.dtype.name])
+
+
+def waited_for(call: Callable[[], Any]) -> Any:
+    """What a call gives, when the GPU has done all that it was asked to."""
+    from edgewise.kernels.cuda.memory import finish
+
+    found = call()
+    finish()
+    return found
+
+
+def measured(task: GpuTask, group: Group, channel: Any, repeat: int) -> dict[str, Any]:
+    """The columns of a row that say how long a task takes, and what is sent."""
+    row: dict[str, Any] = {"channel": channel.name, "repeat": repeat}
+    times: dict[str, list[float]] = {"ms": [], "plain_ms": []}
+    if task.on_ranks is not None:
         before = group.sent_bytes, group.exchanges
         with Exchanging(channel) as exchanging:
-            total, _ = seconds_of(distributed, group)
+            total, _ = seconds_of(task.on_ranks, group)
         shares = group.everywhere(np.empty(0, np.uint8), int(1e9 * exchanging.seconds / total))[1]
-        sent, exchanges = group.sent_bytes - before[0], group.exchanges - before[1]
-        row = {
-            "program": name,
-            "source": program.values.get("source", ""),
-            "supersteps": whole.supersteps,
-            "exchanges": exchanges,
-            "channel": channel.name,
-        }
-        times: dict[str, list[float]] = {"ms": [], "plain_ms": []}
-        for _ in range(repeat):
-            times["ms"].append(1e3 * seconds_of(distributed, group)[0])
-            if group.size == 1:
-                times["plain_ms"].append(1e3 * seconds_of(lambda: plain().fields, group)[0])  # noqa: B023
-        row |= {key: statistics.median(each) if each else "" for key, each in times.items()}
-        row |= {"ranks": group.size, "sent_bytes": group.total(sent), "right": right}
-        row |= {"exchange_share": max(shares) / 1e9, "repeat": repeat}
-        found.append(row | {"vertices": graph.num_vertices, "arcs": graph.num_arcs})
-        del prepared, distributed, result, whole
-    if group.rank == 0:
-        write_rows(output, found)
+        row |= {"exchanges": group.exchanges - before[1], "exchange_share": max(shares) / 1e9}
+        row["sent_bytes"] = group.total(group.sent_bytes - before[0])
+    for _ in range(repeat):
+        if task.on_ranks is not None:
+            times["ms"].append(1e3 * seconds_of(partial(waited_for, task.on_ranks), group)[0])
+        if group.size == 1:
+            times["plain_ms"].append(1e3 * seconds_of(partial(waited_for, task.on_one), group)[0])
+    return row | {key: statistics.median(each) if each else "" for key, each in times.items()}
 
 
 def write_rows(path: str, rows: list[dict[str, Any]]) -> None:
