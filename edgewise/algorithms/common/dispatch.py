@@ -43,6 +43,7 @@ class Form(NamedTuple):
         otherwise: the form for a GPU that has no room for this one.
         in_order: whether a form for the CPU reads rows one after the other, mostly.
         on_gpus: whether a form for several ranks is a program, which runs on their GPUs, too.
+        with_gpus: the form for several ranks with GPUs, if that is another one.
     """
 
     find: Callable[..., Any] | str
@@ -54,6 +55,7 @@ class Form(NamedTuple):
     otherwise: "Form | None" = None
     in_order: bool = False
     on_gpus: bool = False
+    with_gpus: "Form | None" = None
 
 
 def no_memory(_: Schedule) -> int:
@@ -217,9 +219,12 @@ def begin(
             )
         from edgewise.algorithms.common.ranks import choose_ranks, on_ranks
 
-        chosen = choose_ranks(name, graph, device, schedule, ranks.on_gpus)
+        takes_gpus = ranks.on_gpus or ranks.with_gpus is not None
+        chosen = choose_ranks(name, graph, device, schedule, takes_gpus)
         find = on_ranks(name, _imported((ranks if graph.num_vertices else cpu).find))
         cpu, cuda = ranks._replace(find=find), ranks._replace(find=find, memory=no_memory)
+        if ranks.with_gpus is not None and chosen.on_gpu:
+            cuda = ranks.with_gpus._replace(find=on_ranks(name, _imported(ranks.with_gpus.find)))
         return task_for(chosen)
     chosen = choose(
         name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays, by_clusters=by_clusters

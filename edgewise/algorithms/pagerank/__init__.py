@@ -36,6 +36,7 @@ from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
+from edgewise.memory import as_bytes
 from edgewise.result import Columns, HostArray, SavedColumns
 from edgewise.schedule import Buffered, Pull, Schedule
 from edgewise.text import shown
@@ -237,7 +238,13 @@ def pagerank(
         ),
         program=program,
         ranks=Form(
-            "pagerank.ranks.rank", lambda _: _memory_on_ranks(graph, kind, weighted, personalization, start)
+            "pagerank.ranks.rank",
+            lambda _: _memory_on_ranks(graph, kind, weighted, personalization, start),
+            with_gpus=Form(
+                "pagerank.ranks_cuda.rank",
+                lambda _: _memory_with_gpus(graph, kind, weighted, memory_limit),
+                arrays=Arrays(0),
+            ),
         ),
         distributed=distributed,
     )
@@ -258,6 +265,15 @@ def _memory_on_ranks(graph: Graph, kind: np.dtype, weighted: bool, personalizati
     what is sent and received."""
     needed = 4 * graph.num_arcs + (8 + 4 * kind.itemsize) * graph.num_vertices
     return rank_memory(graph, kind, weighted, personalization, start) + needed
+
+
+def _memory_with_gpus(graph: Graph, kind: np.dtype, weighted: bool, memory_limit: Any) -> int:
+    """The GPU's memory that a run takes on one of several ranks; refused by all of them if one has no room."""
+    from edgewise.algorithms.pagerank.ranks_layout import check_room_on_ranks
+    from edgewise.engine.distributed.group import connect
+
+    limit = as_bytes("pagerank: memory_limit", memory_limit)
+    return check_room_on_ranks(graph, kind, weighted, connect(), limit)
 
 
 def _gpu_memory(graph: Graph, kind: np.dtype, weighted: bool, anew: bool) -> int:
