@@ -186,8 +186,9 @@ def pagerank(
             delivery but ``Pull()``. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a
             program.
         distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
-            gets the whole result: the same ranks, bit for bit. They are on CPUs; there is nothing to choose but
-            ``Schedule(num_threads=...)``.
+            gets the whole result: on CPUs the same as one process on a CPU, bit for bit. On GPUs (`device`) the result
+            does not depend on the number of ranks, bit for bit, and is that of one GPU within rounding. There is
+            nothing to choose but ``Schedule(num_threads=...)``, for CPUs.
 
     Returns:
         A `PageRankResult`. O(n + m) for each iteration.
@@ -240,11 +241,7 @@ def pagerank(
         ranks=Form(
             "pagerank.ranks.rank",
             lambda _: _memory_on_ranks(graph, kind, weighted, personalization, start),
-            with_gpus=Form(
-                "pagerank.ranks_cuda.rank",
-                lambda _: _memory_with_gpus(graph, kind, weighted, memory_limit),
-                arrays=Arrays(0),
-            ),
+            with_gpus=_with_gpus(graph, kind, weighted, memory_limit),
         ),
         distributed=distributed,
     )
@@ -267,13 +264,17 @@ def _memory_on_ranks(graph: Graph, kind: np.dtype, weighted: bool, personalizati
     return rank_memory(graph, kind, weighted, personalization, start) + needed
 
 
-def _memory_with_gpus(graph: Graph, kind: np.dtype, weighted: bool, memory_limit: Any) -> int:
-    """The GPU's memory that a run takes on one of several ranks; refused by all of them if one has no room."""
-    from edgewise.algorithms.pagerank.ranks_layout import check_room_on_ranks
-    from edgewise.engine.distributed.group import connect
+def _with_gpus(graph: Graph, kind: np.dtype, weighted: bool, memory_limit: Any) -> Form:
+    """The form for several ranks with GPUs; all of them refuse if one has no room."""
 
-    limit = as_bytes("pagerank: memory_limit", memory_limit)
-    return check_room_on_ranks(graph, kind, weighted, connect(), limit)
+    def memory(_: Schedule) -> int:
+        from edgewise.algorithms.pagerank.gpu_rows import check_room_on_ranks
+        from edgewise.engine.distributed.group import connect
+
+        limit = as_bytes("pagerank: memory_limit", memory_limit)
+        return check_room_on_ranks(graph, kind, weighted, connect(), limit)
+
+    return Form("pagerank.gpu_ranks.rank", memory, arrays=Arrays(0))
 
 
 def _gpu_memory(graph: Graph, kind: np.dtype, weighted: bool, anew: bool) -> int:

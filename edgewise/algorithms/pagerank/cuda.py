@@ -16,18 +16,15 @@ import numpy as np
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.pagerank.cuda_apart import check_room_apart as check_room_apart
 from edgewise.algorithms.pagerank.cuda_apart import lay_out_apart
-from edgewise.algorithms.pagerank.cuda_gather import (
-    Gathering,
-    InEdgeRows,
-    Reals,
-    make_gathering,
-    make_unpacking,
-    rows_of,
-)
+from edgewise.algorithms.pagerank.cuda_gather import Gathering, Reals, make_unpacking
+from edgewise.algorithms.pagerank.cuda_gather import InEdgeRows as InEdgeRows
+from edgewise.algorithms.pagerank.cuda_gather import make_gathering as make_gathering
+from edgewise.algorithms.pagerank.cuda_gather import rows_of as rows_of
 from edgewise.algorithms.pagerank.cuda_in_place import ROUND, make_gathering_in_place, rows_in_place
-from edgewise.algorithms.pagerank.cuda_layout import InEdges, in_edges_of, scale_of
+from edgewise.algorithms.pagerank.cuda_layout import InEdges as InEdges
+from edgewise.algorithms.pagerank.cuda_layout import in_edges_of, scale_of
 from edgewise.algorithms.pagerank.cuda_layout import running as running
-from edgewise.algorithms.pagerank.cuda_sums import IN_FLOATS, Summing
+from edgewise.algorithms.pagerank.sums import IN_FLOATS, Summing
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Float64s, Int64s, type_of

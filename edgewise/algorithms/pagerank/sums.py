@@ -7,8 +7,8 @@ import numpy as np
 from edgewise.kernels.cache import DeviceFunction
 from edgewise.kernels.cuda.device import inlined
 
-#: A number in fixed point has two words: a multiple of 1 / _WHOLE, and one of 1 / _WHOLE / _REST. Up to 2**31 numbers of
-#: at most 1 that sum to at most 2 do not overflow them.
+#: A number in fixed point has two words: a multiple of 1 / _WHOLE, and one of 1 / _WHOLE / _REST. Up to 2**31 numbers
+#: that sum to at most 2 do not overflow them. Each is cut off after 92 binary places.
 _WHOLE, _REST = 2.0**60, 2.0**32
 
 

@@ -5,12 +5,12 @@ its region a rank's vertices are in the order of falling out-degrees, as in `cud
 which empty places read, and the sums of the rank. So a region is sent as it lies.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.pagerank.cuda_gather import InEdgeRows, rows_of
-from edgewise.algorithms.pagerank.cuda_layout import InEdges
+from edgewise.algorithms.pagerank.cuda import InEdgeRows, InEdges, rows_of
 from edgewise.algorithms.pagerank.memory import places
 from edgewise.algorithms.pagerank.walk import Walk
 from edgewise.engine.distributed.group import Group
@@ -65,7 +65,9 @@ def lay_out(graph: Graph, weighted: bool, dtype: np.dtype, rank: int, size: int)
     with room("laying in-edges out", making.most), scratch(making.most) as outside:
         numbers = _numbers(graph, begins, regions)
         offsets = copy_of(graph.in_offsets[own.start : own.stop + 1] - low)
-        in_edges, weights = _in_edges(graph, offsets, slice(low, high), numbers, own, weighted, dtype, outside)
+        in_edges, weights = _in_edges(
+            graph, offsets, slice(low, high), numbers, own, weighted, dtype, outside
+        )
         with outside():
             scale = copy_of(Walk(graph, 0.0, None, weighted).scale[own])[in_edges.vertices].astype(dtype)
             rows = rows_of(in_edges, in_edges.vertices, weights)
@@ -84,7 +86,8 @@ def _in_edges(
 ) -> tuple[InEdges, Any]:
     """The layout of the rows of some vertices, and weights in its order. The arcs of a row stay in their order."""
     xp, n = cupy(), own.stop - own.start
-    targets = own_ends(offsets, arcs.stop - arcs.start).view(np.int32)
+    num_arcs = arcs.stop - arcs.start
+    targets = (own_ends(offsets, num_arcs) if num_arcs else empty(0, np.uint32)).view(np.int32)
     units, _, placed = arrange(targets, n, f"u{offsets.dtype.itemsize}", slots=False, group_size=WARP)
     del targets
     ends = xp.concatenate([numbers[copy_of(graph.in_sources[arcs])], xp.full(1, n, np.uint32)])
@@ -148,10 +151,7 @@ def running(graph: Graph, dtype: np.dtype, weighted: bool, size: int, is_there: 
     if graph.has_in_edges:
         offsets = graph.in_offsets
         begins = by_arcs(0, size, offsets).begins
-        parts = [
-            (high - low, int(offsets[high]) - int(offsets[low]))
-            for low, high in zip(begins, begins[1:], strict=False)
-        ]
+        parts = [(high - low, int(offsets[high]) - int(offsets[low])) for low, high in pairwise(begins)]
     # Two arrays of shares, with the ends of regions; the result; and ranks and jumps of own vertices, twice meanwhile.
     steps = []
     for own, arcs in parts:

@@ -1,10 +1,10 @@
 """PageRank on several ranks with GPUs: each makes the ranks of its own vertices, and ranks tell each other all shares.
 
-A launch is an iteration over the rows of `ranks_layout`, by the functions of `cuda`. Then each rank sends its region of
-shares to the others as it lies, with its sums at the end, which the next launch adds up. A row is summed up in one order,
-whoever does it, and sums over all vertices are in fixed point: so answers do not depend on the number of ranks, bit for
-bit. The launch after the last iteration sees in the sums that it was the last, and neither it nor those after it change
-anything. The host looks at the end of an exchange when the next two are under way, so the GPU does not wait for it.
+A launch is an iteration over the rows of `gpu_rows`, by the functions of `cuda`. Then each rank sends its region of
+shares to the others as it lies, with its sums at the end, which the next launch adds up. A row is summed up in one
+order, whoever does it, and sums over all vertices are in fixed point: so answers do not depend on the number of ranks,
+bit for bit. The launch after the last iteration sees in the sums that it was the last, and neither it nor those after
+it change anything. The host waits for an exchange when the next one is under way, so the GPU does not wait for it.
 """
 
 import functools
@@ -15,11 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
-from edgewise.algorithms.pagerank.cuda import Ranks, make_iterate, make_number_of
 from edgewise.algorithms.pagerank.cuda import SUMS as SHARED_SUMS
-from edgewise.algorithms.pagerank.cuda_gather import InEdgeRows, make_gathering
-from edgewise.algorithms.pagerank.cuda_sums import IN_FIXED_POINT, as_number
-from edgewise.algorithms.pagerank.ranks_layout import SUMS, RankRows, lay_out, running
+from edgewise.algorithms.pagerank.cuda import (
+    InEdgeRows,
+    Ranks,
+    make_gathering,
+    make_iterate,
+    make_number_of,
+)
+from edgewise.algorithms.pagerank.gpu_rows import SUMS, RankRows, lay_out, running
+from edgewise.algorithms.pagerank.sums import IN_FIXED_POINT, as_number
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.engine.distributed.channel_cuda import Channel, channel_of
 from edgewise.engine.distributed.group import connect
@@ -220,7 +225,7 @@ def _run_all(
             done = iteration - _AHEAD
             if 0 < host[ENDED] <= done:
                 break
-            if run.progress is not None:
+            if run.progress is not None and done > 0:
                 run.progress(done)
         begin(iteration)
         if iteration <= limit:
