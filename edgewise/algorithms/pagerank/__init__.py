@@ -238,11 +238,7 @@ def pagerank(
             ),
         ),
         program=program,
-        ranks=Form(
-            "pagerank.ranks.rank",
-            lambda _: _memory_on_ranks(graph, kind, weighted, personalization, start),
-            with_gpus=_with_gpus(graph, kind, weighted, memory_limit),
-        ),
+        ranks=_on_ranks(graph, kind, weighted, personalization, start, memory_limit),
         distributed=distributed,
     )
     jump = distribution(graph, "pagerank: personalization", personalization)
@@ -264,17 +260,23 @@ def _memory_on_ranks(graph: Graph, kind: np.dtype, weighted: bool, personalizati
     return rank_memory(graph, kind, weighted, personalization, start) + needed
 
 
-def _with_gpus(graph: Graph, kind: np.dtype, weighted: bool, memory_limit: Any) -> Form:
-    """The form for several ranks with GPUs; all of them refuse if one has no room."""
+def _on_ranks(
+    graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any, memory_limit: Any
+) -> Form:
+    """The form for several ranks. With GPUs, all of them refuse if one has no room."""
 
     def memory(_: Schedule) -> int:
+        return _memory_on_ranks(graph, kind, weighted, personalization, start)
+
+    def memory_with_gpus(_: Schedule) -> int:
         from edgewise.algorithms.pagerank.gpu_rows import check_room_on_ranks
         from edgewise.engine.distributed.group import connect
 
         limit = as_bytes("pagerank: memory_limit", memory_limit)
         return check_room_on_ranks(graph, kind, weighted, connect(), limit)
 
-    return Form("pagerank.gpu_ranks.rank", memory, arrays=Arrays(0))
+    with_gpus = Form("pagerank.gpu_ranks.rank", memory_with_gpus, arrays=Arrays(0))
+    return Form("pagerank.ranks.rank", memory, with_gpus=with_gpus)
 
 
 def _gpu_memory(graph: Graph, kind: np.dtype, weighted: bool, anew: bool) -> int:
