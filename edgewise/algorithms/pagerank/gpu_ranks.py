@@ -122,6 +122,7 @@ def rank(
         check_limit("pagerank", run.memory_limit, needed, where="on the GPU")
         what = "laid the in-edges of this rank's vertices out on its GPU"
         made = laid_out(run, what, graph, lay_out, walk.weighted, dtype, group.rank, group.size)
+        group.everywhere(np.empty(0, np.uint8))  # a rank that has no room says so here
         found = _iterate(walk, made, start, enough, limit, run, channel, group.rank)
     except (EdgewiseError, EdgewiseWarning):
         raise
