@@ -4,8 +4,10 @@
 within rounding with a run by one process on a CPU. ``algorithms``, ``limits`` and ``parts`` are functions here.
 """
 
+import contextlib
 import os
 import sys
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -13,13 +15,17 @@ from ranks_programs import FEW, Case, cases, differences, ordinary, undirected
 from test_engines import PROGRAMS
 
 import edgewise as ew
+from edgewise import distributed
+from edgewise.algorithms.common import ranks as algorithms_on_ranks
+from edgewise.algorithms.pagerank import gpu_ranks
 from edgewise.distributed import PreparedRank
 from edgewise.engine.distributed import channel_cuda
+from edgewise.engine.distributed import group as groups
 from edgewise.engine.distributed.exchange_cuda import Part
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.program_cuda import DistributedGpuProgram
 from edgewise.engine.lowering.compiled import compiled_for
-from edgewise.errors import DeviceWarning, DistributedError, MemoryLimitError
+from edgewise.errors import DeviceWarning, MemoryLimitError
 from edgewise.kernels.cuda.device import device_function
 from edgewise.kernels.cuda.memory import copy_of, host_copy
 from edgewise.kernels.door import cuda_door
@@ -102,9 +108,7 @@ def compare_algorithms(group, channel):
             found.verify(graph)
             assert f"ranks speak by {channel}" in found.explain(), found.explain()
     compare_components(group, channel)
-    with pytest.raises(DistributedError, match="expected 'cpu'"):
-        ew.pagerank(LATTICE, distributed=True, device="cuda")
-    assert "ranks speak by" not in ew.pagerank(LATTICE, distributed=True).explain()
+    compare_pagerank(group, channel)
     if group.rank == 0:
         print("algorithms are the same", flush=True)
 
@@ -143,6 +147,43 @@ def compare_components(group, channel):
         found = ew.connected_components(dense, distributed=True, memory_limit=limit)
     np.testing.assert_array_equal(found.component, ew.connected_components(dense, device="cpu").component)
     assert "ranks speak by" not in found.explain()
+
+
+def compare_pagerank(group, channel):
+    """PageRank is that of one rank bit for bit, and that of one GPU within rounding."""
+    for graph in (LATTICE, HUBS):
+        n = graph.num_vertices
+        jumps, begin = np.arange(n) % 5, 1.0 + np.arange(n) % 3
+        for how in (
+            {},
+            {"tol": 0, "max_iterations": 7},
+            {"max_iterations": 0},
+            {"weighted": True, "personalization": jumps, "start": begin},
+            {"dtype": np.float32, "weighted": True, "tol": 0, "max_iterations": 9},
+        ):
+            found = ew.pagerank(graph, distributed=True, device="cuda", **how)
+            assert f"ranks speak by {channel}" in found.explain(), found.explain()
+            alone, expected = pagerank_alone(graph, **how), ew.pagerank(graph, device="cuda", **how)
+            assert np.asarray(found.rank).tobytes() == np.asarray(alone.rank).tobytes(), how
+            assert (found.iterations, found.residual) == (alone.iterations, alone.residual), how
+            single = how.get("dtype") is np.float32
+            np.testing.assert_allclose(found.rank, expected.rank, rtol=1e-4 if single else 1e-10)
+            assert found.iterations == expected.iterations, how
+            found.verify(graph)
+    assert "ranks speak by" in ew.pagerank(LATTICE, distributed=True).explain()
+    assert "ranks speak by" not in ew.pagerank(LATTICE, distributed=True, device="cpu").explain()
+    with pytest.raises(MemoryLimitError, match="on the GPU of each rank"):
+        ew.pagerank(HUBS, distributed=True, device="cuda", memory_limit=1000)
+
+
+def pagerank_alone(graph, **how):
+    """PageRank on one rank by the code for several, which is not of the group that others are in."""
+    group = Group(0, 1)
+    channel_cuda._channels[group] = channel_cuda.HostChannel(group)
+    with contextlib.ExitStack() as patched:
+        for module in (groups, distributed, algorithms_on_ranks, gpu_ranks):
+            patched.enter_context(mock.patch.object(module, "connect", lambda: group))
+        return ew.pagerank(graph, distributed=True, device="cuda", **how)
 
 
 def compare_limits(group, channel):
@@ -195,8 +236,27 @@ def exchange_parts(group, channel):
                 for list_, (part, length) in enumerate(zip(parts, lengths, strict=True)):
                     assert part.head == list_ - 5 * group.rank
                     np.testing.assert_array_equal(host_copy(part.data), told(rank, group.rank, list_, length))
+        for step in (0, 1, 2**20 + 3):
+            share_parts(group, each, step)
     if group.rank == 0:
         print("parts arrived", flush=True)
+
+
+def share_parts(group, channel, step):
+    """What each rank has arrives at all others, in the order of the stream, some exchanges after one another."""
+
+    def told(rank, turn):
+        return np.random.default_rng([rank, turn]).integers(0, 256, rank * step + turn).astype(np.uint8)
+
+    under_way = []
+    for turn in range(3):
+        parts = [copy_of(0 * told(rank, turn)) for rank in range(group.size)]
+        parts[group.rank] = copy_of(told(group.rank, turn))
+        under_way.append((turn, parts, channel.share(parts)))
+    for turn, parts, wait in under_way:
+        wait()
+        for rank, part in enumerate(parts):
+            np.testing.assert_array_equal(host_copy(part), told(rank, turn))
 
 
 def main():

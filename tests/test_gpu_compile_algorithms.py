@@ -33,6 +33,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.mst import cuda as mst_cuda
     from edgewise.algorithms.mst import forest_edges, program_contract
     from edgewise.algorithms.pagerank import cuda as pagerank_cuda
+    from edgewise.algorithms.pagerank import gpu_ranks as pagerank_ranks
     from edgewise.algorithms.scc import cuda as scc_cuda
     from edgewise.algorithms.sssp import cuda as sssp_cuda
     from edgewise.algorithms.sssp import cuda_apart, cuda_bounded
@@ -96,6 +97,10 @@ def kernels(offsets, weight, distance, rank):
             pagerank_cuda.make_kernel(rank, special, special, where.LAID_OUT if special else where.APART),
             pagerank_cuda.signature(rank),
         ),
+        "pagerank on ranks": (
+            pagerank_ranks.make_kernel(rank, special, special),
+            pagerank_ranks.signature(rank),
+        ),
         "pagerank in place": (
             pagerank_cuda.make_kernel(rank, False, special, where.IN_PLACE),
             pagerank_cuda.signature(rank),
@@ -145,6 +150,7 @@ NAMES = (
     "edges placed",
     "strong components",
     "pagerank",
+    "pagerank on ranks",
     "pagerank in place",
     "betweenness",
     "weighted betweenness",

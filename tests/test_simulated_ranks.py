@@ -1,4 +1,5 @@
-"""The kernels of ranks on GPUs give the answers of the reference, in numba's simulator; see tests/simulate_ranks.py."""
+"""The kernels of ranks on GPUs give the answers of the reference, in numba's simulator; see tests/simulate_ranks.py
+and those beside it."""
 
 import importlib.util
 
@@ -34,3 +35,11 @@ pytestmark = pytest.mark.skipif(
 )
 def test_ranks_agree_with_the_reference(names: list[str]) -> None:
     assert simulated("simulate_ranks.py", *names) == [name for name in names if name != "warps"]
+
+
+def test_pagerank_agrees_with_that_of_one_process() -> None:
+    assert simulated("simulate_ranks_pagerank.py") == ["ranks", "limits", "cpus", "shares"]
+
+
+def test_pagerank_of_long_rows_agrees_with_that_of_one_process() -> None:
+    assert simulated("simulate_ranks_pagerank.py", "warps") == ["warps"]

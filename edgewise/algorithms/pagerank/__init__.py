@@ -36,6 +36,7 @@ from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.errors import GraphError, ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Arrays, Graph, check_graph
+from edgewise.memory import as_bytes
 from edgewise.result import Columns, HostArray, SavedColumns
 from edgewise.schedule import Buffered, Pull, Schedule
 from edgewise.text import shown
@@ -185,8 +186,9 @@ def pagerank(
             delivery but ``Pull()``. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a
             program.
         distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
-            gets the whole result: the same ranks, bit for bit. They are on CPUs; there is nothing to choose but
-            ``Schedule(num_threads=...)``.
+            gets the whole result: on CPUs the same as one process on a CPU, bit for bit. On GPUs (`device`) the result
+            does not depend on the number of ranks, bit for bit, and is that of one GPU within rounding. There is
+            nothing to choose but ``Schedule(num_threads=...)``, for CPUs.
 
     Returns:
         A `PageRankResult`. O(n + m) for each iteration.
@@ -236,9 +238,7 @@ def pagerank(
             ),
         ),
         program=program,
-        ranks=Form(
-            "pagerank.ranks.rank", lambda _: _memory_on_ranks(graph, kind, weighted, personalization, start)
-        ),
+        ranks=_on_ranks(graph, kind, weighted, personalization, start, memory_limit),
         distributed=distributed,
     )
     jump = distribution(graph, "pagerank: personalization", personalization)
@@ -258,6 +258,25 @@ def _memory_on_ranks(graph: Graph, kind: np.dtype, weighted: bool, personalizati
     what is sent and received."""
     needed = 4 * graph.num_arcs + (8 + 4 * kind.itemsize) * graph.num_vertices
     return rank_memory(graph, kind, weighted, personalization, start) + needed
+
+
+def _on_ranks(
+    graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any, memory_limit: Any
+) -> Form:
+    """The form for several ranks. With GPUs, all of them refuse if one has no room."""
+
+    def memory(_: Schedule) -> int:
+        return _memory_on_ranks(graph, kind, weighted, personalization, start)
+
+    def memory_with_gpus(_: Schedule) -> int:
+        from edgewise.algorithms.pagerank.gpu_rows import check_room_on_ranks
+        from edgewise.engine.distributed.group import connect
+
+        limit = as_bytes("pagerank: memory_limit", memory_limit)
+        return check_room_on_ranks(graph, kind, weighted, connect(), limit)
+
+    with_gpus = Form("pagerank.gpu_ranks.rank", memory_with_gpus, arrays=Arrays(0))
+    return Form("pagerank.ranks.rank", memory, with_gpus=with_gpus)
 
 
 def _gpu_memory(graph: Graph, kind: np.dtype, weighted: bool, anew: bool) -> int:

@@ -16,17 +16,15 @@ import numpy as np
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.pagerank.cuda_apart import check_room_apart as check_room_apart
 from edgewise.algorithms.pagerank.cuda_apart import lay_out_apart
-from edgewise.algorithms.pagerank.cuda_gather import (
-    Gathering,
-    InEdgeRows,
-    Reals,
-    make_gathering,
-    make_unpacking,
-    rows_of,
-)
+from edgewise.algorithms.pagerank.cuda_gather import Gathering, Reals, make_unpacking
+from edgewise.algorithms.pagerank.cuda_gather import InEdgeRows as InEdgeRows
+from edgewise.algorithms.pagerank.cuda_gather import make_gathering as make_gathering
+from edgewise.algorithms.pagerank.cuda_gather import rows_of as rows_of
 from edgewise.algorithms.pagerank.cuda_in_place import ROUND, make_gathering_in_place, rows_in_place
-from edgewise.algorithms.pagerank.cuda_layout import InEdges, in_edges_of, scale_of
+from edgewise.algorithms.pagerank.cuda_layout import InEdges as InEdges
+from edgewise.algorithms.pagerank.cuda_layout import in_edges_of, scale_of
 from edgewise.algorithms.pagerank.cuda_layout import running as running
+from edgewise.algorithms.pagerank.sums import IN_FLOATS, Summing
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.execution import Execution
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Float64s, Int64s, type_of
@@ -286,7 +284,7 @@ def _make_apply(cast: Any, jumps: bool) -> Any:
     return apply
 
 
-def _make_number_of(apart: bool) -> Any:
+def make_number_of(apart: bool) -> Any:
     """A device function that gives the number of a row's vertex: the row itself if the layout lies apart."""
 
     @device_function
@@ -297,15 +295,16 @@ def _make_number_of(apart: bool) -> Any:
 
 
 def _make_iterate_heaviest(
-    gathering: Gathering, apply: Any, number_of: Any, nothing: Any, jumps: bool
+    gathering: Gathering, apply: Any, number_of: Any, nothing: Any, jumps: bool, summing: Summing
 ) -> Any:
     """A device function that makes the ranks of the heaviest rows, each by a block."""
     row_bounds, gather = gathering.row_bounds, gathering.gather
+    none, add = summing
 
     @inlined
     def iterate_heaviest(spread, keep, it, old, new, sums, box):
         """What this thread's rows changed, and their dangling rank."""
-        rows, ranks, changed, dangling = it.rows, it.ranks, 0.0, 0.0
+        rows, ranks, changed, dangling = it.rows, it.ranks, none, none
         for row in range(block_index(), it.heaviest, num_blocks()):
             first, left = row_bounds(row, it)
             total = np.float64(gather(first, left, np.int32(THREADS), it, old, box))
@@ -323,18 +322,20 @@ def _make_iterate_heaviest(
                 more, hanging = apply(
                     row, total, spread, it.damping, keep, scale, number, before, jump, ranks, new
                 )
-                changed += more
-                dangling += hanging
+                changed = add(changed, more)
+                dangling = add(dangling, hanging)
         return changed, dangling
 
     return iterate_heaviest
 
 
-def _make_iterate(cast: Any, gathering: Gathering, jumps: bool, number_of: Any) -> Any:
+def make_iterate(
+    cast: Any, gathering: Gathering, jumps: bool, number_of: Any, summing: Summing = IN_FLOATS
+) -> Any:
     """A device function that makes all ranks of the shares before."""
-    nothing = cast(0)
+    nothing, add = cast(0), summing.add
     (bounds, _, gather), apply = gathering, _make_apply(cast, jumps)
-    iterate_heaviest = _make_iterate_heaviest(gathering, apply, number_of, nothing, jumps)
+    iterate_heaviest = _make_iterate_heaviest(gathering, apply, number_of, nothing, jumps, summing)
 
     @device_function
     def iterate(spread, keep, it, old, new, sums, box):
@@ -372,8 +373,8 @@ def _make_iterate(cast: Any, gathering: Gathering, jumps: bool, number_of: Any) 
                 more, hanging = apply(
                     row, total, spread, damping, keep, scale, number, before, jump, ranks, new
                 )
-                changed += more
-                dangling += hanging
+                changed = add(changed, more)
+                dangling = add(dangling, hanging)
         return changed, dangling
 
     return iterate
@@ -434,8 +435,8 @@ def make_kernel(dtype: np.dtype, weighted: bool, jumps: bool, where: Where) -> A
     elif where is Where.IN_PLACE:
         gathering, box_words = make_gathering_in_place(nothing), THREADS // WARP * ROUND
         box_type = numba_type(dtype)
-    number_of = _make_number_of(apart)
-    iterate = _make_iterate(dtype.type, gathering, jumps, number_of)
+    number_of = make_number_of(apart)
+    iterate = make_iterate(dtype.type, gathering, jumps, number_of)
 
     def pagerank_kernel(it):
         """Iterate; see the module, and `Iteration`."""

@@ -4,11 +4,12 @@ NCCL refuses two ranks on one GPU, and a machine may lack it. Then parts are cop
 as those of ranks on CPUs are, and copied to the GPU again.
 """
 
+import contextlib
 import datetime
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any, final
 from weakref import WeakKeyDictionary
@@ -58,6 +59,31 @@ class Channel(ABC):
             DistributedError: a rank has ended, or does not answer in time.
         """
 
+    def share(self, parts: Sequence[Any]) -> Callable[[], None]:
+        """Send what this rank has to each other one, and receive what these have, of lengths that all ranks know.
+
+        What is done in the current stream from now on comes after it, and the host need not wait.
+
+        Args:
+            parts: for each rank, the array on the GPU for what it has, uint8; this rank's is sent, and the others are
+                overwritten. The part of a rank has one length on all ranks.
+
+        Returns:
+            A function that waits until all is sent and received.
+
+        Raises:
+            DistributedError: a rank has ended, or does not answer in time; raised by that function, too.
+        """
+        return _wait_for_nothing if len(parts) == 1 else self._share(parts)
+
+    @abstractmethod
+    def _share(self, parts: Sequence[Any]) -> Callable[[], None]:
+        """See `share`."""
+
+
+def _wait_for_nothing() -> None:
+    """What is to be waited for has ended."""
+
 
 @final
 class HostChannel(Channel):
@@ -95,6 +121,15 @@ class HostChannel(Channel):
             found.append(_cut(data, begin, heads.tolist()))
             begin += len(part) - 16 * len(told)
         return found, words
+
+    def _share(self, parts: Sequence[Any]) -> Callable[[], None]:
+        rank, size = self._group.rank, self._group.size
+        (own,) = self._on_host([parts[rank]]) or [np.empty(0, np.uint8)]
+        received, _ = self._group.exchange([own[:0] if other == rank else own for other in range(size)])
+        for other, part in enumerate(parts):
+            if other != rank and len(part):
+                part[...] = copy_of(received[other])
+        return _wait_for_nothing
 
     def _on_host(self, arrays: list[Any]) -> list[np.ndarray]:
         """Bytes on the GPU as bytes in locked memory."""
@@ -155,23 +190,52 @@ class NcclChannel(Channel):
 
     def _swap(self, into: Any, sent: Any, got: list[int], given: list[int]) -> None:
         """Send each rank so many bytes, and wait until so many of each are here."""
-        import torch
         import torch.distributed as distributed
 
-        group, stream = self._group, current_stream()
-        group.sent_bytes += len(sent) - given[group.rank]
-        group.exchanges += 1
-        try:
-            with torch.cuda.stream(
-                torch.cuda.ExternalStream(stream) if stream else torch.cuda.default_stream()
-            ):
-                work = distributed.all_to_all_single(
-                    _tensor(into), _tensor(sent), got, given, group=self._among, async_op=True
-                )
+        group = self._group
+        with self._exchanging(len(sent) - given[group.rank]):
+            work = distributed.all_to_all_single(
+                _tensor(into), _tensor(sent), got, given, group=self._among, async_op=True
+            )
+            self._await(work)
+            work.wait()
+
+    def _share(self, parts: Sequence[Any]) -> Callable[[], None]:
+        import torch.distributed as distributed
+
+        group, own = self._group, parts[self._group.rank]
+        with self._exchanging((group.size - 1) * len(own)):
+            into, sent = [_tensor(part) for part in parts], [_tensor(own)] * group.size
+            into[group.rank] = sent[group.rank] = _tensor(own[:0])
+            work = distributed.all_to_all(into, sent, group=self._among, async_op=True)
+            work.wait()  # the stream does, not the host
+
+        def wait() -> None:
+            with self._lost_by_errors():
                 self._await(work)
                 work.wait()
+
+        return wait
+
+    @contextlib.contextmanager
+    def _exchanging(self, sent_bytes: int) -> Iterator[None]:
+        """Count an exchange, which PyTorch puts into the order of the current stream."""
+        import torch
+
+        self._group.sent_bytes += sent_bytes
+        self._group.exchanges += 1
+        stream = current_stream()
+        in_order = torch.cuda.ExternalStream(stream) if stream else torch.cuda.default_stream()
+        with self._lost_by_errors(), torch.cuda.stream(in_order):
+            yield
+
+    @contextlib.contextmanager
+    def _lost_by_errors(self) -> Iterator[None]:
+        """Errors of PyTorch meanwhile say that ranks are lost."""
+        try:
+            yield
         except RuntimeError as error:
-            raise group.lost(error) from error
+            raise self._group.lost(error) from error
 
     def _await(self, work: Any) -> None:
         """Wait for an exchange as long as ranks wait for each other. Raises RuntimeError after that."""
