@@ -7,6 +7,7 @@ within rounding with a run by one process on a CPU. ``algorithms``, ``limits`` a
 import contextlib
 import os
 import sys
+import time
 from unittest import mock
 
 import numpy as np
@@ -25,7 +26,7 @@ from edgewise.engine.distributed.exchange_cuda import Part
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.program_cuda import DistributedGpuProgram
 from edgewise.engine.lowering.compiled import compiled_for
-from edgewise.errors import DeviceWarning, MemoryLimitError
+from edgewise.errors import DeviceWarning, DistributedError, MemoryLimitError, ProgramError
 from edgewise.kernels.cuda.device import device_function
 from edgewise.kernels.cuda.memory import copy_of, host_copy
 from edgewise.kernels.door import cuda_door
@@ -259,6 +260,30 @@ def share_parts(group, channel, step):
             np.testing.assert_array_equal(host_copy(part), told(rank, turn))
 
 
+def end_runs(group, channel):
+    """An error of one rank in the midst of a run ends that of all; by NCCL it is the last run."""
+    how = {"distributed": True, "device": "cuda"}
+    program = PROGRAMS["sssp"][0](source=0)
+
+    def at(superstep):
+        if superstep == 3 and group.rank == group.size - 1:
+            raise ProgramError("enough")
+
+    began = time.monotonic()
+    with pytest.raises(ProgramError, match="enough"):
+        ew.run(program, LATTICE, progress=at, **how)
+    assert time.monotonic() - began < 60
+    if channel == "NCCL" and group.size > 1:
+        with pytest.raises(DistributedError, match="start all of them again"):
+            ew.run(program, LATTICE, **how)
+    else:
+        assert ew.run(program, LATTICE, **how).supersteps > 3
+    if group.rank == 0:
+        print("errors end runs", flush=True)
+    if channel == "NCCL":
+        os._exit(0)  # NCCL may wait for ever
+
+
 def main():
     what, channel = sys.argv[1:]
     group = connect()
@@ -267,9 +292,8 @@ def main():
             cuda_door().use_device(0)
         compare_programs(group, channel, FEW if what == "few" else None)
     else:
-        {"algorithms": compare_algorithms, "limits": compare_limits, "parts": exchange_parts}[what](
-            group, channel
-        )
+        parts = {"algorithms": compare_algorithms, "limits": compare_limits, "parts": exchange_parts}
+        (parts | {"errors": end_runs})[what](group, channel)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import signal
 import time
 
 import pytest
-from ranks import by_hand, needs_torch, started
+from ranks import by_hand, needs_torch, run_ranks, started
 
 pytestmark = needs_torch
 
@@ -25,6 +25,11 @@ def test_ranks_that_end_end_in_order() -> None:
     """A process that ends while threads of its group wait is aborted, now and then."""
     for _ in range(4):
         assert ended_by_hand("nothing") == [(0, ""), (0, "")]
+
+
+@pytest.mark.more
+def test_the_error_of_a_rank_ends_those_that_wait_beside_the_group() -> None:
+    assert "the error ended both" in run_ranks(2, "ranks_stopped.py")
 
 
 @pytest.mark.more

@@ -48,6 +48,7 @@ PARTS = {
     "algorithms": "algorithms are the same",
     "limits": "limits hold",
     "parts": "parts arrived",
+    "errors": "errors end runs",
 }
 
 

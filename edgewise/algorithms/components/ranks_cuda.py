@@ -37,7 +37,7 @@ from edgewise.algorithms.components.cuda import (
 from edgewise.engine.distributed.channel_cuda import Channel, channel_of
 from edgewise.engine.distributed.exchange_cuda import Part, nothing
 from edgewise.engine.distributed.group import Group
-from edgewise.errors import EdgewiseError, EdgewiseWarning, MemoryLimitError
+from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution, check_limit, stop_if_explained
 from edgewise.graph import Graph, csr
 from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, type_of
@@ -186,16 +186,11 @@ def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, in
         channel = channel_of(group)
     run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")
     passes, skips, is_found = 0, not graph.directed, False
-    try:
+    with channel.in_run():
         while not is_found:
             skipped = _link_all(rows, own, label, skips, channel, group, run)
             roots = _flattened(label)
             is_found, skips, passes = _is_one(label, skipped), False, passes + 1 + joining_rounds(group)
-    except (EdgewiseError, EdgewiseWarning):
-        raise
-    except BaseException:
-        group.has_failed = True
-        raise
     return label, roots, passes
 
 

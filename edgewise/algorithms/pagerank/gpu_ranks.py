@@ -28,7 +28,6 @@ from edgewise.algorithms.pagerank.sums import IN_FIXED_POINT, as_number
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
 from edgewise.engine.distributed.channel_cuda import Channel, channel_of
 from edgewise.engine.distributed.group import connect
-from edgewise.errors import EdgewiseError, EdgewiseWarning
 from edgewise.execution import Execution, check_limit
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Float64s, Int64s, type_of
 from edgewise.kernels.cuda.device import (
@@ -116,19 +115,15 @@ def rank(
     """Iterate, on all ranks; arguments and answers are those of `edgewise.algorithms.pagerank.cuda.rank`."""
     group, graph = connect(), walk.graph
     channel = channel_of(group)
-    try:
+    with group.in_run():
         run.make_in_edges(graph)
         needed = running(graph, dtype, walk.weighted, group.size).most
         check_limit("pagerank", run.memory_limit, needed, where="on the GPU")
         what = "laid the in-edges of this rank's vertices out on its GPU"
         made = laid_out(run, what, graph, lay_out, walk.weighted, dtype, group.rank, group.size)
         group.everywhere(np.empty(0, np.uint8))  # a rank that has no room says so here
+    with channel.in_run():
         found = _iterate(walk, made, start, enough, limit, run, channel, group.rank)
-    except (EdgewiseError, EdgewiseWarning):
-        raise
-    except BaseException:  # ranks are no longer at the same place
-        group.has_failed = True
-        raise
     alone = made.in_edges.heavy + made.in_edges.heaviest
     run.explain(f"pull on GPU {device_number()}; ranks speak by {channel.name}")
     run.explain(f"{made.in_edges.groups:,} groups of {WARP} rows, {alone:,} rows by themselves on this rank")

@@ -18,6 +18,7 @@ import numpy as np
 
 from edgewise.engine.distributed.exchange_cuda import Part
 from edgewise.engine.distributed.group import Group, timeout_seconds
+from edgewise.errors import EdgewiseError, EdgewiseWarning
 from edgewise.kernels.cuda.memory import (
     copy_of,
     cupy,
@@ -33,16 +34,30 @@ from edgewise.kernels.cuda.memory import (
 
 #: Seconds between two looks at whether an exchange has ended, once it has taken SPIN seconds.
 _PAUSE, _SPIN = 50e-6, 2e-3
+#: Seconds between two looks at whether another rank has ended the run.
+_LOOK = 0.1
 
 
 class Channel(ABC):
     """How parts on the GPUs of ranks go from one to the others.
+
+    Args:
+        group: the ranks.
 
     Attributes:
         name: for `explain`.
     """
 
     name: str
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+
+    @contextlib.contextmanager
+    def in_run(self) -> Iterator[None]:
+        """While this is entered, ranks are in the midst of a run by this channel; see `Group.in_run`."""
+        with self._group.in_run():
+            yield
 
     @abstractmethod
     def exchange(self, told: Sequence[Sequence[Part]], word: int) -> tuple[list[list[Part]], list[int]]:
@@ -92,7 +107,8 @@ class HostChannel(Channel):
     name = "gloo, through the host's memory"
 
     def __init__(self, group: Group) -> None:
-        self._group, self._locked = group, pinned(1, np.uint8)
+        super().__init__(group)
+        self._locked = pinned(1, np.uint8)
 
     def exchange(self, told: Sequence[Sequence[Part]], word: int) -> tuple[list[list[Part]], list[int]]:
         rank, others = (
@@ -161,8 +177,20 @@ class NcclChannel(Channel):
 
         os.environ.setdefault("NCCL_NVLS_ENABLE", "0")  # NVLink multicast
         torch.cuda.set_device(device_number())
-        self._group, self._seconds = group, timeout_seconds()
+        super().__init__(group)
+        self._seconds = timeout_seconds()
         self._among = distributed.new_group(backend="nccl", timeout=datetime.timedelta(seconds=self._seconds))
+
+    @contextlib.contextmanager
+    def in_run(self) -> Iterator[None]:
+        """See `Channel.in_run`. What ranks wait for by NCCL ends with the process alone, so an error of edgewise is the
+        last of this group."""
+        try:
+            with super().in_run():
+                yield
+        except (EdgewiseError, EdgewiseWarning) as error:
+            self._group.stop(error)
+            raise
 
     def exchange(self, told: Sequence[Sequence[Part]], word: int) -> tuple[list[list[Part]], list[int]]:
         of_ranks, size = list(zip(*told, strict=True)), self._group.size
@@ -234,16 +262,26 @@ class NcclChannel(Channel):
         """Errors of PyTorch meanwhile say that ranks are lost."""
         try:
             yield
+        except EdgewiseError:
+            raise
         except RuntimeError as error:
             raise self._group.lost(error) from error
 
     def _await(self, work: Any) -> None:
-        """Wait for an exchange as long as ranks wait for each other. Raises RuntimeError after that."""
-        began = time.perf_counter()
+        """Wait for an exchange as long as ranks wait for each other.
+
+        Raises:
+            RuntimeError: it has not ended then.
+            EdgewiseError: of another rank, which ends the run.
+        """
+        began, next_look = time.perf_counter(), _LOOK
         while not work.is_completed():
             waited = time.perf_counter() - began
             if waited > self._seconds:
                 raise RuntimeError("an exchange by NCCL has not ended")
+            if waited > next_look:
+                self._group.look()
+                next_look = waited + _LOOK
             if waited > _SPIN:
                 time.sleep(_PAUSE)
 

@@ -30,6 +30,8 @@ _WORDS = 3
 #: Flags: the sender has longer bytes for anybody; it refuses, and its bytes are an error.
 _IS_LONGER, _REFUSES = 1, 2
 _FIRST = _BLOCK - 8 * _WORDS
+#: What the store has when a rank ends a run on the way, in which others may wait for it by another channel.
+_STOPS = "stops"
 
 
 class Group:
@@ -48,6 +50,8 @@ class Group:
         self.rank, self.size, self.name = rank, size, f"rank {rank} of {size}"
         self.sent_bytes = self.exchanges = 0
         self._among, self.has_failed = among, False
+        self._store: Any = None
+        self._stops = False
         self.all_groups: tuple[Group, ...] = (self,)
         self._blocks = np.zeros((size, _BLOCK), np.uint8)
         self._received = np.zeros((size, _BLOCK), np.uint8)
@@ -118,6 +122,33 @@ class Group:
         vars(error)["told"] = True
         text = f"{type(error).__name__}\nrank {self.rank}: {error}"
         self._tell(self.all_groups, np.frombuffer(text.encode(errors="replace"), np.uint8))
+        self.has_failed |= self._stops
+
+    @contextlib.contextmanager
+    def in_run(self) -> Iterator[None]:
+        """While this is entered, ranks are no longer at the same place after another error than those of edgewise."""
+        try:
+            yield
+        except (EdgewiseError, EdgewiseWarning):
+            raise
+        except BaseException:
+            self.has_failed = True
+            raise
+
+    def stop(self, error: Exception) -> None:
+        """Have an error of edgewise end a run in which ranks wait by another channel, too, and so come to different
+        places. That this rank is about to tell it is noted where they look."""
+        if _is_told(error):
+            self.has_failed = True
+            return
+        self._stops = True
+        if self._store is not None:
+            self._store.set(_STOPS, b"1")
+
+    def look(self) -> None:
+        """Look whether another rank has ended the run that this one waits in; if so, its error is told, and raised."""
+        if self._store is not None and self._store.check([_STOPS]):
+            self.everywhere(np.empty(0, np.uint8))
 
     def _tell(self, groups: Sequence["Group"], told: np.ndarray) -> None:
         """Take part in the next exchange of groups with an error, in all of them at the same time."""
@@ -279,7 +310,7 @@ def connect() -> Group:
     wait = datetime.timedelta(seconds=timeout_seconds())
     if missing and not distributed.is_initialized():
         raise _not_started(missing)
-    among = None
+    among = store = None
     try:
         if distributed.is_initialized():
             among = distributed.new_group(backend="gloo", timeout=wait)
@@ -294,7 +325,9 @@ def connect() -> Group:
             f"the ranks did not find each other in {wait.total_seconds():g} s at "
             f"{os.environ.get('MASTER_ADDR', '?')}:{os.environ.get('MASTER_PORT', '?')}: {str(error).splitlines()[0]}"
         ) from error
-    _groups.append(Group(distributed.get_rank(), distributed.get_world_size(), among))
+    group = Group(distributed.get_rank(), distributed.get_world_size(), among)
+    group._store = store
+    _groups.append(group)
     atexit.register(_forget, among)
     return _groups[0]
 

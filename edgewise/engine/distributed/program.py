@@ -34,7 +34,6 @@ from edgewise.engine.distributed.rows import all_rows, own_rows, ranges_of, read
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.engine.lowering.constants import Constants, constant_arrays, laying_out, made_for, taking
-from edgewise.errors import EdgewiseError, EdgewiseWarning
 from edgewise.execution import Execution
 from edgewise.graph import Made
 from edgewise.memory import Step, held, in_turn
@@ -171,10 +170,5 @@ class DistributedProgram(AbstractEngine):
         run.explain(self._division)
         what = digest_of_run(self._binding, self._message, parameters, given, constants)
         check_same_call(self._binding, what, limit, self.checkpoints, self.group)
-        try:
+        with self.group.in_run():
             return rank.supersteps(limit, what)
-        except (EdgewiseError, EdgewiseWarning):
-            raise
-        except BaseException:
-            self.group.has_failed = True
-            raise

@@ -29,7 +29,7 @@ from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
 from edgewise.engine.lowering.constants import Constants, constant_arrays
 from edgewise.engine.lowering.message_buffer import slot_dtypes
-from edgewise.errors import EdgewiseError, EdgewiseWarning, MemoryLimitError
+from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution, check_limit
 from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.device import THREADS
@@ -236,14 +236,9 @@ class DistributedGpuProgram(AbstractEngine):
             binding, self._message, self.group, self.ranges, self._arcs, nowhere, self.pulls, self._reads,
             self._wanted, self.checkpoints,
         )  # fmt: skip
-        try:
+        with self._channel.in_run():
             kernel = self._kernel(parameters, constants.uniform)
             return GpuRank(way, on_gpu, kernel, run, parameters, given).supersteps(limit, what)
-        except (EdgewiseError, EdgewiseWarning):
-            raise
-        except BaseException:
-            self.group.has_failed = True
-            raise
 
 
 def _no_results(*_: Any) -> Any:

@@ -1,0 +1,39 @@
+"""A script for two ranks: one waits as by NCCL for an exchange that never ends, and the other ends the run."""
+
+import time
+
+import pytest
+
+from edgewise.engine.distributed.channel_cuda import Channel, NcclChannel
+from edgewise.engine.distributed.group import connect, telling_errors
+from edgewise.errors import DistributedError, ProgramError
+
+
+class Endless:
+    """An exchange that does not end."""
+
+    def is_completed(self):
+        return False
+
+
+def main():
+    group = connect()
+    channel = NcclChannel.__new__(NcclChannel)  # there is no NCCL here
+    Channel.__init__(channel, group)
+    channel._seconds, began = 60.0, time.monotonic()
+    with pytest.raises(ProgramError) as ended, telling_errors(), channel.in_run():
+        if group.rank == 1:
+            time.sleep(0.5)
+            raise ProgramError("enough")
+        with channel._lost_by_errors():
+            channel._await(Endless())
+    assert str(ended.value) == ("rank 1: enough" if group.rank == 0 else "enough")
+    assert time.monotonic() - began < 30
+    with pytest.raises(DistributedError, match="start all of them again"):
+        group.total(1)
+    if group.rank == 0:
+        print("the error ended both", flush=True)
+
+
+if __name__ == "__main__":
+    main()
