@@ -146,24 +146,29 @@ class Exchanging:
 
     def __init__(self, channel: Any) -> None:
         self.seconds, self._channel = 0.0, type(channel)
-        self._exchange = self._channel.exchange
+        self._exchange, self._share = self._channel.exchange, self._channel.share
 
     def __enter__(self) -> "Exchanging":
         from edgewise.kernels.cuda.memory import finish
 
-        def exchange(*arguments: Any) -> Any:
+        def timed(call: Callable[[], Any]) -> Any:
             finish()
             started = time.perf_counter()
-            found = self._exchange(*arguments)
+            found = call()
             finish()
             self.seconds += time.perf_counter() - started
             return found
 
-        self._channel.exchange = exchange
+        def share(*arguments: Any) -> Callable[[], None]:
+            timed(lambda: self._share(*arguments)())
+            return lambda: None
+
+        self._channel.exchange = lambda *arguments: timed(partial(self._exchange, *arguments))
+        self._channel.share = share
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._channel.exchange = self._exchange
+        self._channel.exchange, self._channel.share = self._exchange, self._share
 
 
 class ByRanks(PreparedRank):
