@@ -43,6 +43,7 @@ class Form(NamedTuple):
         otherwise: the form for a GPU that has no room for this one.
         in_order: whether a form for the CPU reads rows one after the other, mostly.
         on_gpus: whether a form for several ranks is a program, which runs on their GPUs, too.
+        with_gpus: the form for several ranks with GPUs, if that is another one.
     """
 
     find: Callable[..., Any] | str
@@ -54,6 +55,7 @@ class Form(NamedTuple):
     otherwise: "Form | None" = None
     in_order: bool = False
     on_gpus: bool = False
+    with_gpus: "Form | None" = None
 
 
 def no_memory(_: Schedule) -> int:
@@ -215,16 +217,27 @@ def begin(
                 f"{name}: distributed is True, and there is no form of it for several ranks; leave it out, and call it "
                 "on one of them"
             )
-        from edgewise.algorithms.common.ranks import choose_ranks, on_ranks
+        from edgewise.algorithms.common.ranks import choose_ranks
 
-        chosen = choose_ranks(name, graph, device, schedule, ranks.on_gpus)
-        find = on_ranks(name, _imported((ranks if graph.num_vertices else cpu).find))
-        cpu, cuda = ranks._replace(find=find), ranks._replace(find=find, memory=no_memory)
+        takes_gpus = ranks.on_gpus or ranks.with_gpus is not None
+        chosen = choose_ranks(name, graph, device, schedule, takes_gpus)
+        cpu, cuda = _forms_on_ranks(name, ranks if graph.num_vertices else cpu, ranks, chosen.on_gpu)
         return task_for(chosen)
     chosen = choose(
         name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays, by_clusters=by_clusters
     )
     return task_for(chosen._replace(is_free=False) if stays else chosen)
+
+
+def _forms_on_ranks(name: str, cpu: Form, ranks: Form, on_gpu: bool) -> tuple[Form, Form]:
+    """The forms for several ranks on CPUs, which find what the form `cpu` does, and on GPUs."""
+    from edgewise.algorithms.common.ranks import on_ranks
+
+    find = on_ranks(name, _imported(cpu.find))
+    on_cpus, on_gpus = ranks._replace(find=find), ranks._replace(find=find, memory=no_memory)
+    if on_gpu and ranks.with_gpus is not None:
+        on_gpus = ranks.with_gpus._replace(find=on_ranks(name, _imported(ranks.with_gpus.find)))
+    return on_cpus, on_gpus
 
 
 def is_distributed(name: str, distributed: Any) -> bool:
