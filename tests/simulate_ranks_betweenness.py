@@ -1,7 +1,9 @@
 """Betweenness on ranks with GPUs that tests/simulator.py pretends: threads of this process, as in simulate_ranks.py."""
 
+import contextlib
 import threading
 import warnings
+from unittest import mock
 
 import numpy as np
 from simulate_ranks import ThreadGroup, Threads
@@ -10,6 +12,7 @@ from simulator import SimulatedKernel, pretend
 import edgewise as ew
 from edgewise.engine.distributed import group as groups
 from edgewise.errors import DeviceWarning, EdgewiseError, GraphError, MemoryLimitError
+from edgewise.memory import RefusedBySystem
 
 GRAPHS = {
     "directed": ew.generate.uniform(9, 30, seed=1, weights=(1, 3)),
@@ -63,6 +66,22 @@ def compare(where, find, size, sources, **how):
         assert found.verify(graph)
 
 
+@contextlib.contextmanager
+def refusing(name, error):
+    """A function of the form for ranks with GPUs fails on the second rank for a while."""
+    from edgewise.algorithms.betweenness import gpu_ranks  # after `pretend`
+
+    usual = getattr(gpu_ranks, name)
+
+    def function(*arguments):
+        if groups.connect().rank == 1:
+            raise error("none is left")
+        return usual(*arguments)
+
+    with mock.patch.object(gpu_ranks, name, function):
+        yield
+
+
 def check_errors():
     """An error of one rank ends the call on all, whatever it is; the next call goes on."""
     lost = ew.Graph.from_edges([0, 1, 1], [1, 2, 3], [1e30, 1.0, 1e30])
@@ -87,9 +106,7 @@ def check_limits():
     def call(device, limits):
         def run(rank):
             limit = limits[min(rank, len(limits) - 1)]
-            return ew.betweenness(
-                graph, sources=sources, distributed=True, device=device, memory_limit=limit
-            )
+            return ew.betweenness(graph, sources=sources, distributed=True, device=device, memory_limit=limit)
 
         return on_ranks(2, run)
 
@@ -97,13 +114,15 @@ def check_limits():
     assert all(isinstance(each, MemoryLimitError) for each in refused), refused
     assert "rank 1: " in str(refused[0]) and "on the GPU" in str(refused[1]), refused
     needed = [int(each.needed) for each in call("cuda", [100])]
-    on_cpu = [int(each.needed) for each in call("cpu", [0])]
     assert all("ranks speak by" in each.explain() for each in call("cuda", needed))
-    print("needed", needed, on_cpu)
-    with warnings.catch_warnings():
+    with refusing("room", MemoryLimitError), warnings.catch_warnings():
         warnings.simplefilter("ignore", DeviceWarning)
-        for found in call("auto", [10**6, max(on_cpu)]) if max(on_cpu) < needed[1] else ():
+        assert all(isinstance(each, MemoryLimitError) for each in call("cuda", [None]))
+        for found in call("auto", [None]):
             assert "for the GPU has no room" in found.explain(), found.explain()
+            assert "ranks speak by" not in found.explain(), found.explain()
+    with refusing("sum_over", RefusedBySystem):
+        assert all(isinstance(each, MemoryLimitError) for each in call("auto", [None]))
     assert all("ranks speak by gloo" in each.explain() for each in call("auto", [None]))
 
 

@@ -32,3 +32,7 @@ pytestmark = pytest.mark.skipif(
 )
 def test_ranks_agree_with_the_reference(names: list[str]) -> None:
     assert simulated("simulate_ranks.py", *names) == [name for name in names if name != "warps"]
+
+
+def test_betweenness_is_that_of_one_gpu_for_each_share_of_the_sources() -> None:
+    assert simulated("simulate_ranks_betweenness.py") == ["sums", "errors", "limits"]

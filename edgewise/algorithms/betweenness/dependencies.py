@@ -83,7 +83,7 @@ def sum_dependencies(
         ranks=Form(
             "betweenness.ranks.sum_on_ranks",
             memory,
-            with_gpus=Form("betweenness.ranks_cuda.sum_on_gpus", no_memory),
+            with_gpus=Form("betweenness.gpu_ranks.sum_on_gpus", no_memory),
         ),
         distributed=distributed,
         stays=job.checkpoint is not None,
