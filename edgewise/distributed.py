@@ -365,8 +365,7 @@ def ranks_for(
         raise DistributedError(f"{name}: device is {shown(device)}; expected 'auto', 'cpu' or 'cuda'")
     if device == "cuda" and not takes_gpus:
         raise DistributedError(
-            f"{name}: device is 'cuda'; on several ranks, {name} is on CPUs so far, and programs, bfs, sssp and "
-            "pagerank and components are on GPUs, too: expected 'cpu'"
+            f"{name}: device is 'cuda'; on several ranks, {name} is on CPUs so far: expected 'cpu'"
         )
     threads, group = as_schedule(name, schedule).num_threads, connect()
     asks = device == "cuda" or (device == "auto" and threads is None and takes_gpus)

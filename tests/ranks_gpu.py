@@ -26,7 +26,7 @@ from edgewise.engine.distributed.exchange_cuda import Part
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.program_cuda import DistributedGpuProgram
 from edgewise.engine.lowering.compiled import compiled_for
-from edgewise.errors import DeviceWarning, DistributedError, MemoryLimitError, ProgramError
+from edgewise.errors import DeviceWarning, DistributedError, GraphError, MemoryLimitError, ProgramError
 from edgewise.kernels.cuda.device import device_function
 from edgewise.kernels.cuda.memory import copy_of, host_copy
 from edgewise.kernels.door import cuda_door
@@ -99,7 +99,7 @@ def check_nearly(got, expected, where, asynchronous):
 
 
 def compare_algorithms(group, channel):
-    """Searches, shortest paths and components; the others stay on CPUs."""
+    """Searches, shortest paths, components, PageRank and betweenness; the others stay on CPUs."""
     for graph in (LATTICE, HUBS):
         for find in (ew.bfs, ew.sssp):
             found, expected = find(graph, 0, distributed=True, device="cuda"), find(graph, 0, device="cpu")
@@ -110,6 +110,9 @@ def compare_algorithms(group, channel):
             assert f"ranks speak by {channel}" in found.explain(), found.explain()
     compare_components(group, channel)
     compare_pagerank(group, channel)
+    compare_betweenness(group, channel)
+    with pytest.raises(DistributedError, match="expected 'cpu'"):
+        ew.mst(LATTICE, symmetrize=True, distributed=True, device="cuda")
     if group.rank == 0:
         print("algorithms are the same", flush=True)
 
@@ -185,6 +188,34 @@ def pagerank_alone(graph, **how):
         for module in (groups, distributed, algorithms_on_ranks, gpu_ranks):
             patched.enter_context(mock.patch.object(module, "connect", lambda: group))
         return ew.pagerank(graph, distributed=True, device="cuda", **how)
+
+
+def compare_betweenness(group, channel):
+    """Sums are those of one GPU over the sources of each rank, added in the order of ranks; errors end all calls."""
+    for graph, count in ((LATTICE, 7), (HUBS, 70), (HUBS, 1)):
+        sources = np.random.default_rng(3).permutation(graph.num_vertices)[:count]
+        for find in (ew.betweenness, ew.edge_betweenness):
+            of_vertices = [{"endpoints": True}] * (find is ew.betweenness)
+            for how in ({}, {"weighted": True}, {"normalized": False}, *of_vertices):
+                found = find(graph, sources=sources, distributed=True, device="cuda", **how)
+                assert f"ranks speak by {channel}" in found.explain(), found.explain()
+                total = np.zeros_like(found.dependency)
+                for rank in range(group.size):
+                    own = sources[count * rank // group.size : count * (rank + 1) // group.size]
+                    if len(own):
+                        total += find(graph, sources=own, device="cuda", **how).dependency
+                np.testing.assert_array_equal(found.dependency, total, err_msg=f"{find.__name__} {how}")
+                plain = find(graph, sources=sources, device="cpu", **how)
+                np.testing.assert_allclose(found.centrality, plain.centrality, rtol=1e-9, atol=1e-12)
+    lost = ew.Graph.from_edges([0, 1, 1], [1, 2, 3], [1e30, 1.0, 1e30])  # from 0, which is a source of rank 0
+    with pytest.raises(GraphError, match="in float64" if group.rank == 0 else "rank 0: .* in float64"):
+        ew.betweenness(lost, sources=[0, 2, 3], weighted=True, distributed=True, device="cuda")
+    with pytest.raises(MemoryLimitError, match="on the GPU"):
+        ew.betweenness(HUBS, k=9, distributed=True, device="cuda", memory_limit=1000 if group.rank else 10**9)
+    found = ew.betweenness(HUBS, k=9, distributed=True, device="cuda", memory_limit=10**9)
+    assert f"ranks speak by {channel}" in found.explain(), found.explain()
+    assert "ranks speak by" in ew.betweenness(LATTICE, k=9, distributed=True).explain()
+    assert "ranks speak by" not in ew.betweenness(LATTICE, k=9, distributed=True, device="cpu").explain()
 
 
 def compare_limits(group, channel):

@@ -43,3 +43,7 @@ def test_pagerank_agrees_with_that_of_one_process() -> None:
 
 def test_pagerank_of_long_rows_agrees_with_that_of_one_process() -> None:
     assert simulated("simulate_ranks_pagerank.py", "warps") == ["warps"]
+
+
+def test_betweenness_is_that_of_one_gpu_for_each_share_of_the_sources() -> None:
+    assert simulated("simulate_ranks_betweenness.py") == ["sums", "errors", "limits"]

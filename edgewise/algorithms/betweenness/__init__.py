@@ -15,7 +15,8 @@ from the source on, and paths are equally long if these sums are equal, as in Ne
 Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
 variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for ends.
 
-Steps. `cpu`, with weights after the search of `common.dijkstra`; on a GPU `cuda_batched`, or `cuda_weighted`.
+Steps. `cpu`, with weights after the search of `common.dijkstra`; on a GPU `cuda_batched`, or `cuda_weighted`; on ranks
+`ranks`, or `gpu_ranks`.
 """
 
 import os
@@ -98,8 +99,9 @@ def betweenness(
             removed when the run ends without an error.
         distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
             gets the whole result. Each has a share of the sources, and the sums of ranks are added in their order: they
-            are the same in each run on so many ranks, and differ from those of one rank by rounding. Ranks are on CPUs
-            and keep no checkpoint; there is nothing to choose but ``Schedule(num_threads=...)``.
+            are the same in each run on so many ranks, and differ from those of one rank by rounding. Ranks are on CPUs,
+            or each on a GPU (docs/distributed.md), and keep no checkpoint; there is nothing to choose but the device
+            and ``Schedule(num_threads=...)``.
 
     Returns:
         A `BetweennessResult`. O(k (n + m)) work, with weights O(k (n + m) log n).

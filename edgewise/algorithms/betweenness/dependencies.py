@@ -8,13 +8,7 @@ from edgewise.algorithms.betweenness.cpu import ON_ARCS
 from edgewise.algorithms.betweenness.job import Job
 from edgewise.algorithms.betweenness.launching import sum_on_cpu
 from edgewise.algorithms.betweenness.lengths import exact_dtype
-from edgewise.algorithms.betweenness.memory import (
-    MOST_SOURCES,
-    RANK_BYTES,
-    batch_beside,
-    batch_bytes,
-    source_bytes,
-)
+from edgewise.algorithms.betweenness.memory import MOST_SOURCES, RANK_BYTES
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.sources import Asked
 from edgewise.errors import DistributedError
@@ -68,12 +62,7 @@ def sum_dependencies(
         return in_turn(choosing, held(size.num_bytes + job.beside - choosing.kept)).most
 
     def gpu_memory(_: Schedule) -> int:
-        if weighted or on == ON_ARCS:
-            return source_bytes(n, m, job.num_sums)
-        limit = as_bytes(f"{name}: memory_limit", memory_limit)
-        if limit is None:
-            return batch_bytes(n, m, 1)
-        return batch_beside(n, m, asked.number, limit, *graph.gpu.sizes(Arrays.BOTH_WAYS))
+        return job.gpu_bytes(asked.number, as_bytes(f"{name}: memory_limit", memory_limit))
 
     program: Form | str = Form("betweenness.cuda.sum_by_program", no_memory, (Pull, Buffered))
     if weighted or on == ON_ARCS:
@@ -91,7 +80,11 @@ def sum_dependencies(
         cpu=Form(sum_on_cpu, memory),
         cuda=Form("betweenness.cuda.sum_over", gpu_memory, arrays=Arrays.both_ways(weighted)),
         program=program,
-        ranks=Form("betweenness.ranks.sum_on_ranks", memory),
+        ranks=Form(
+            "betweenness.ranks.sum_on_ranks",
+            memory,
+            with_gpus=Form("betweenness.gpu_ranks.sum_on_gpus", no_memory),
+        ),
         distributed=distributed,
         stays=job.checkpoint is not None,
     )

@@ -6,8 +6,9 @@ import numpy as np
 
 from edgewise.algorithms.betweenness.checkpoint import COPIES
 from edgewise.algorithms.betweenness.cpu import ON_ARCS, Size
+from edgewise.algorithms.betweenness.memory import batch_beside, batch_bytes, source_bytes
 from edgewise.execution import rest_of
-from edgewise.graph import Graph
+from edgewise.graph import Arrays, Graph
 
 
 class Job(NamedTuple):
@@ -41,6 +42,15 @@ class Job(NamedTuple):
         copies = 0 if self.checkpoint is None else COPIES
         size = Size(self.graph.num_vertices, self.num_sums, num_threads, self.dtype, copies)
         return size.with_rows(num_sources, rest_of(memory_limit, self.beside))
+
+    def gpu_bytes(self, num_sources: int, memory_limit: int | None) -> int:
+        """The GPU's memory that `num_sources` sources take beside the graph; of fewer at a time under a limit."""
+        n, m = self.graph.num_vertices, self.graph.num_arcs
+        if self.weighted or self.on == ON_ARCS:
+            return source_bytes(n, m, self.num_sums)
+        if memory_limit is None:
+            return batch_bytes(n, m, 1)
+        return batch_beside(n, m, num_sources, memory_limit, *self.graph.gpu.sizes(Arrays.BOTH_WAYS))
 
     def work(self, num_sources: int) -> float:
         """About the nanoseconds that one CPU thread takes for `num_sources` sources."""
