@@ -197,7 +197,7 @@ class GpuTask(NamedTuple):
 
 
 def tasks(graph: ew.Graph, group: Group) -> Iterator[tuple[str, GpuTask]]:
-    """Programs, then algorithms. A task is not there any more when the next one is asked for."""
+    """Programs, whose names begin with capitals, then algorithms."""
     for name, (program, limit) in programs(graph).items():
         prepared = ByRanks(type(program), graph, "cuda", ew.Schedule())
         yield (
@@ -230,15 +230,22 @@ def tasks(graph: ew.Graph, group: Group) -> Iterator[tuple[str, GpuTask]]:
         )
 
 
-def run_as_gpu_rank(path: str, repeat: int, output: str) -> None:
-    """Run all tasks on this rank's GPU; the first rank writes rows without the columns that all have, after each task.
-    One rank leaves its answers beside the graph, with which those of several are compared."""
+def run_as_gpu_rank(path: str, repeat: int, output: str, only: str) -> None:
+    """Run tasks on this rank's GPU; the first rank writes rows without the columns that all have, after each task. One
+    rank leaves its answers beside the graph, with which those of several are compared.
+
+    Args:
+        path, repeat, output: the graph's file, how often to run, and the file of the rows.
+        only: the names of tasks, by commas; all if there is none.
+    """
     graph, found, answers = ew.read(path), list[dict[str, Any]](), Path(path).parent
     group, _ = ranks_for("this", graph, "cuda", None)
     from edgewise.engine.distributed.channel_cuda import channel_of
 
     channel, known = channel_of(group), {"vertices": graph.num_vertices, "arcs": graph.num_arcs}
     for name, task in tasks(graph, group):
+        if only and name not in only.split(","):
+            continue
         began, row = time.perf_counter(), {"program": name, "source": task.source, "ranks": group.size}
         result = task.on_ranks() if task.on_ranks else task.on_one()
         answer = task.answer(result)
@@ -385,33 +392,37 @@ def main() -> None:
     parser.add_argument("--output", required=True, help="a CSV file")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of ranks (default: cpu)")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="how many (default: 1, then 2)")
+    parser.add_argument("--only", default="", help="names of programs and algorithms on GPUs, by commas")
     parser.add_argument("--as-rank", metavar="GRAPH", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.as_rank:
-        run = run_as_gpu_rank if options.device == "cuda" else run_as_rank
-        run(options.as_rank, options.repeat, options.output)
+        if options.device == "cuda":
+            run_as_gpu_rank(options.as_rank, options.repeat, options.output, options.only)
+        else:
+            run_as_rank(options.as_rank, options.repeat, options.output)
         return
     on_gpu = options.device == "cuda"
     fields = FIELDS_GPU if on_gpu else FIELDS
     with rows_file(options.output, fields, options.repeat, on_gpu=on_gpu) as write:
         for scale in options.scale.split(","):
-            for row in rows_of(int(scale), options.ranks, options.repeat, options.device):
+            for row in rows_of(int(scale), options):
                 write({"graph": f"rmat{scale}"} | row)
                 print(row, flush=True)
 
 
-def rows_of(scale: int, numbers: list[int], repeat: int, device: str) -> Iterator[dict[str, str]]:
-    """Start these numbers of ranks, one after the other, on a graph in a file; the rows that they write."""
+def rows_of(scale: int, options: argparse.Namespace) -> Iterator[dict[str, str]]:
+    """Start the numbers of ranks that are asked for, one after the other, on a graph in a file; the rows they write."""
     with tempfile.TemporaryDirectory() as folder:
         path, part = Path(folder, "rmat.edgewise"), Path(folder, "part.csv")
         graph = ew.generate.rmat(scale, 16, seed=1, weights=WEIGHTS)
         graph.make_in_edges()
         graph.save(path)
         del graph
-        for ranks in numbers:
+        for ranks in options.ranks:
             command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
             command += ["--nproc-per-node", str(ranks), "-m", "benchmarks.distributed", "--output", str(part)]
-            command += ["--repeat", str(repeat), "--as-rank", str(path), "--device", device]
+            command += ["--repeat", str(options.repeat), "--as-rank", str(path), "--device", options.device]
+            command += ["--only", options.only]
             subprocess.run(command, check=True)
             yield from csv_rows(part)
 
