@@ -108,6 +108,18 @@ def check_levels():
     compare(ew.bfs, "lattice", [4, 1])
     compare(ew.bfs, "zeros, undirected", [5, 2], max_depth=1)
     compare(ew.bfs, "one vertex", 0, (2,))
+    in_layers = ew.Schedule(layout=ew.Layered(1))
+
+    def call(rank):
+        graph = GRAPHS["random"]()
+        expected = ew.bfs(
+            graph, 1, device="cpu", schedule=in_layers
+        )  # layers are at hand now, which ranks do not use
+        return expected, ew.bfs(graph, 1, distributed=True, device="cuda")
+
+    for expected, found in on_ranks(2, call):
+        np.testing.assert_array_equal(found.parent_index, expected.parent_index)
+        assert "ranks speak by gloo" in found.explain(), found.explain()
 
 
 def check_distances():

@@ -33,8 +33,8 @@ def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tup
 
 
 def find_levels(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tuple[np.ndarray, int]:
-    """Levels, int32, -1 for vertices that were not reached, and the number of levels."""
-    program = prepared_on_ranks(BreadthFirst, graph, run.schedule, run.on_gpu)
+    """Levels on CPUs, int32, -1 for vertices that were not reached, and the number of levels."""
+    program = prepared_on_ranks(BreadthFirst, graph, run.schedule)
     outcome = program.carry_out(run, given_for(graph, sources), min(limit, graph.num_vertices))
     run.notes.extend(outcome.explanation)
     return outcome.vertex_fields["level"], outcome.supersteps
