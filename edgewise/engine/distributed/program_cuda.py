@@ -16,6 +16,7 @@ from edgewise.engine.delivery import may_push
 from edgewise.engine.distributed.calls import check_same_call, digest_of_run
 from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.checkpoint import Checkpoints
+from edgewise.engine.distributed.exchange_cuda import wanted_on_gpu
 from edgewise.engine.distributed.gathering_cuda import LONG
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.kernel_cuda import BALANCE, make_rank_kernel, signature
@@ -87,8 +88,11 @@ class DistributedGpuProgram(AbstractEngine):
         reads = reads_elsewhere(self._binding.spec, own_end)
         self._reads = Reads(frozenset(), frozenset()) if alone else reads
         self._wanted: list[np.ndarray | None] = [None] * self.group.size
+        self._wanted_there = wanted_on_gpu([], 0)
         if not alone and (reads.across or self.pulls):
             self._wanted = wanted_by(self._arcs, self.ranges, self.group, self.pulls)
+            own = self.ranges.own
+            self._wanted_there = wanted_on_gpu(self._wanted, own.stop - own.start)
         self._laid_out = True
 
     def _lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
@@ -254,7 +258,8 @@ class DistributedGpuProgram(AbstractEngine):
         )  # fmt: skip
         with self._channel.in_run():
             kernel = self._kernel(parameters, constants.uniform)
-            return GpuRank(way, on_gpu, kernel, run, parameters, given).supersteps(limit, what)
+            wanted = self._wanted_there
+            return GpuRank(way, on_gpu, wanted, kernel, run, parameters, given).supersteps(limit, what)
 
 
 def _no_results(*_: Any) -> Any:
