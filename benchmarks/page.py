@@ -13,7 +13,7 @@ from benchmarks.results import ROOT, Row, csv_rows, read_rows
 from benchmarks.table import OURS, PLAIN, fill, markdown
 
 #: The rows of the tables on a CPU, and on a GPU; and of searches and paths by clusters, and by layers.
-CPU, GPU = RESULTS / "2026-11-27-2-cores.csv", RESULTS / "2026-11-26-H100.csv"
+CPU, GPU = RESULTS / "2026-11-27-2-cores.csv", RESULTS / "2026-11-27-H100.csv"
 CLUSTERS, LAYERS = RESULTS / "2026-11-26-H100-clusters.csv", RESULTS / "2026-11-26-H100-layers.csv"
 CPU_ALGORITHMS = {
     "bfs": "BFS",

@@ -27,8 +27,8 @@ from edgewise.schedule import (
     ThreadMapped,
 )
 
-#: A single run on fewer arcs than these has no layout: of 0.8 M arcs it takes 1.8 ms more than merge path, and 50
-#: supersteps of PageRank gain 0.5 ms by it (an H100).
+#: A single run on fewer arcs than these has no layout: of 0.8 M arcs that takes 1.1 ms more than merge path, and 50
+#: supersteps of PageRank gain 0.6 ms by it (an H100).
 FEW_ARCS = 2**20
 
 
