@@ -316,7 +316,18 @@ def compare_components(folder=None):
             assert (told not in notes, "were skipped" in notes) == (has_room, has_room), notes
             np.testing.assert_array_equal(label, ew.connected_components(graph, device="cpu").component)
 
+    def runs_out(graph, group, *, weighted, inward=False):
+        if inward and group.rank == 1:
+            raise MemoryLimitError("the GPU's memory is used up")
+        return own_part(graph, group, weighted=weighted, inward=inward)
+
     on_threads(2, limits)
+    graph, own_part = with_in_edges(cliques(), 3), ranks_cuda.own_part
+    with mock.patch.object(ranks_cuda, "own_part", runs_out):
+        ranks = on_threads(2, lambda group: found(graph, group))
+    for _, number, passes, told in ranks:
+        outcome = number, passes, "no room for them" in told, "were skipped" in told
+        assert outcome == (1, 2, True, False), told
 
 
 def compare(name, program):

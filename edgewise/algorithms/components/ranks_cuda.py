@@ -74,8 +74,8 @@ _BYTES = 12
 _FEW = max(WARP, THREADS // 4)
 #: In place of a tree: none was skipped.
 _NONE = -1
-#: What ranks tell each other beside whether rows are there: whether in-edges are, and whether there is room for them.
-_IN_THERE, _HAS_ROOM = 2, 4
+#: What ranks tell each other: whether rows are there, whether in-edges are, and whether there is room for in-edges.
+_THERE, _IN_THERE, _HAS_ROOM = 1, 2, 4
 
 
 class Joining(NamedTuple):
@@ -158,7 +158,7 @@ def _row_bytes(graph: Graph, group: Group, inward: bool) -> int:
 def _laid_out(graph: Graph, run: Execution, group: Group) -> tuple[GraphOnGpu, bool, Any]:
     """The rows of this rank's vertices, whether their in-edges are among them, and room for labels.
 
-    In-edges are if a directed graph has them on all ranks, and these have room.
+    In-edges are if a directed graph has them on all ranks, and all of these have room.
 
     Raises:
         MemoryLimitError: on all ranks, if one of them has no room.
@@ -179,24 +179,24 @@ def _laid_out(graph: Graph, run: Execution, group: Group) -> tuple[GraphOnGpu, b
         has_in_edges = (limit is None or least + of_in_edges <= limit) and (
             in_there or fits(needed + of_in_edges)
         )
-    told = group.refuse_together(refused, there + _IN_THERE * in_there + _HAS_ROOM * has_in_edges)
+    told = group.refuse_together(refused, _THERE * there + _IN_THERE * in_there + _HAS_ROOM * has_in_edges)
     has_in_edges = all(word & _HAS_ROOM for word in told)
     stop_if_explained(run, graph, needed + of_in_edges * (has_in_edges and not in_there))
-    if not all(word & 1 for word in told):
+    if not all(word & _THERE for word in told):
         _bring(graph, run, group, False)
+    if has_in_edges and not all(word & _IN_THERE for word in told):
+        try:
+            _bring(graph, run, group, True)
+        except MemoryLimitError:
+            has_in_edges = False
     if not has_in_edges:
         gpu.drop(_own_arcs, group, True)
         if graph.directed and graph.has_in_edges:
             run.explain("a rank has no in-edges, or no room for them on its GPU")
-    elif not all(word & _IN_THERE for word in told):
-        _bring(graph, run, group, True)
     run.begun = True
     rows = gpu.kept(_own_arcs, group, False)
-    return (
-        GraphOnGpu(*rows, *(gpu.kept(_own_arcs, group, True) if has_in_edges else rows)),
-        has_in_edges,
-        label,
-    )
+    in_rows = gpu.kept(_own_arcs, group, True) if has_in_edges else rows
+    return GraphOnGpu(*rows, *in_rows), has_in_edges, label
 
 
 def _bring(graph: Graph, run: Execution, group: Group, inward: bool) -> None:
