@@ -101,14 +101,7 @@ def check_nearly(got, expected, where, asynchronous):
 
 def compare_algorithms(group, channel):
     """Searches, shortest paths, components, PageRank and betweenness; the others stay on CPUs."""
-    for graph in (LATTICE, HUBS):
-        for find in (ew.bfs, ew.sssp):
-            found, expected = find(graph, 0, distributed=True, device="cuda"), find(graph, 0, device="cpu")
-            for name in ("level", "distance", "parent"):
-                if hasattr(expected, name):
-                    np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
-            found.verify(graph)
-            assert f"ranks speak by {channel}" in found.explain(), found.explain()
+    compare_paths(group, channel)
     compare_components(group, channel)
     compare_pagerank(group, channel)
     compare_betweenness(group, channel)
@@ -140,6 +133,45 @@ def sinks():
     )
     graph.make_in_edges()
     return graph
+
+
+def compare_paths(group, channel):
+    """Levels, distances and parents are those of one process, and stay on the GPU; errors end calls on all ranks."""
+    hubs, several = ew.generate.rmat(16, 16, seed=4, weights=(1, 9)), [7, 3, 1000]
+    both_ways = undirected(HUBS)
+    runs = [(find, graph, 0, {}) for find in (ew.bfs, ew.sssp) for graph in (LATTICE, HUBS, hubs, both_ways)]
+    for graph in (LATTICE, HUBS, both_ways):
+        runs += [
+            (ew.bfs, graph, several, {"max_depth": 3}),
+            (ew.sssp, graph, several, {}),
+            (ew.sssp, graph, 0, {"weighted": False, "target": 5}),
+            (ew.sssp, graph, 3, {"max_distance": 15}),
+        ]
+    fractions = np.array([1e-20, 0.1, 0.3, 7.7])  # the first is lost beside others
+    for values in (np.array([0, 0, 2]), fractions, fractions.astype(np.float32)):
+        for graph, directed in ((LATTICE, True), (HUBS, False)):
+            weights, n = values[np.minimum(graph.weights, len(values)) - 1], graph.num_vertices
+            ends = graph.sources, graph.targets
+            made = ew.Graph.from_edges(*ends, weights, directed=directed, num_vertices=n)
+            runs += [(ew.sssp, made, source, {}) for source in (0, several)]
+    for find, graph, source, how in runs:
+        expected, lost = find(graph, source, device="cpu", **how), graph.weighted and graph.weights.min() < 1
+        for _ in range(2):  # the second time, the program is laid out already
+            found = find(graph, source, distributed=True, device="cuda", **how)
+            for name in ("level", "distance", "parent_index"):
+                if hasattr(expected, name):
+                    assert lost or not isinstance(found.on_device(name), np.ndarray), (find, how, name)
+                    np.testing.assert_array_equal(
+                        getattr(found, name), getattr(expected, name), err_msg=f"{find.__name__} {how} {name}"
+                    )
+            found.verify(graph)
+            assert f"ranks speak by {channel}" in found.explain(), found.explain()
+    for find in (ew.bfs, ew.sssp):
+        with pytest.raises(MemoryLimitError, match="on the GPU") as refused:
+            find(HUBS, 0, distributed=True, device="cuda", memory_limit=100 if group.rank else 10**9)
+        assert ("rank 1: " in str(refused.value)) == (group.rank == 0), refused.value
+        assert "ranks speak by" in find(LATTICE, 0, distributed=True).explain()
+        assert "ranks speak by" not in find(LATTICE, 0, distributed=True, device="cpu").explain()
 
 
 def compare_components(group, channel):

@@ -26,7 +26,8 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.betweenness import cuda_batched, cuda_weighted
     from edgewise.algorithms.bfs import cuda as bfs_cuda
     from edgewise.algorithms.bfs import cuda_layers as bfs_layers
-    from edgewise.algorithms.common import by_clusters, cluster_rows
+    from edgewise.algorithms.bfs import ranks_cuda as bfs_ranks
+    from edgewise.algorithms.common import by_clusters, cluster_rows, offers_cuda
     from edgewise.algorithms.components import cuda as components_cuda
     from edgewise.algorithms.components import ranks_cuda as components_ranks
     from edgewise.algorithms.core_numbers import cuda as core_numbers_cuda
@@ -38,6 +39,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.sssp import cuda as sssp_cuda
     from edgewise.algorithms.sssp import cuda_apart, cuda_bounded
     from edgewise.algorithms.sssp import cuda_layers as sssp_layers
+    from edgewise.algorithms.sssp import ranks_cuda as sssp_ranks
     from edgewise.algorithms.triangles import cuda as triangles_cuda
     from edgewise.graph import keys_cuda
     from edgewise.layout import clusters_cuda, hub_cuda, layers_cuda, placed_arcs_cuda, slots_cuda
@@ -52,6 +54,10 @@ def kernels(offsets, weight, distance, rank):
     return {
         "bfs": (bfs_cuda.make_kernel(special), bfs_cuda.signature(offsets)),
         "parents of levels": (bfs_cuda.parents_kernel, bfs_cuda.parents_signature(offsets)),
+        "parents of levels on ranks": (
+            bfs_ranks.offers_kernel,
+            offers_cuda.signature(offsets, None, np.dtype(np.int32)),
+        ),
         "levels of layers": (bfs_layers.read_kernel, bfs_layers.read_signature(offsets)),
         "levels by vertices": (bfs_layers.write_kernel, bfs_layers.write_signature()),
         "sweeps": (
@@ -83,6 +89,10 @@ def kernels(offsets, weight, distance, rank):
             cuda_bounded.signature(offsets, weight, distance),
         ),
         "parents of distances": sssp_kernel(sssp_cuda.Parents, distance, special),
+        "parents of distances on ranks": (
+            sssp_ranks.make_kernel(distance, True),
+            offers_cuda.signature(offsets, weight, distance),
+        ),
         "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
         "trees of a rank": (components_ranks.trees_kernel, components_cuda.signature(offsets)),
         "trees joined": (components_ranks.join_kernel, components_ranks.JOINING),
@@ -123,6 +133,7 @@ def kernels(offsets, weight, distance, rank):
 NAMES = (
     "bfs",
     "parents of levels",
+    "parents of levels on ranks",
     "levels of layers",
     "levels by vertices",
     "sweeps",
@@ -139,6 +150,7 @@ NAMES = (
     "sssp over sorted rows",
     "sssp within bounds",
     "parents of distances",
+    "parents of distances on ranks",
     "components",
     "trees of a rank",
     "trees joined",

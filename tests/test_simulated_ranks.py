@@ -47,3 +47,12 @@ def test_pagerank_of_long_rows_agrees_with_that_of_one_process() -> None:
 
 def test_betweenness_is_that_of_one_gpu_for_each_share_of_the_sources() -> None:
     assert simulated("simulate_ranks_betweenness.py") == ["sums", "errors", "limits"]
+
+
+def test_searches_and_shortest_paths_agree_with_those_of_one_process() -> None:
+    names = ["levels", "distances", "special", "errors"]
+    assert simulated("simulate_ranks_paths.py", *names) == names
+
+
+def test_parents_are_found_by_warps() -> None:
+    assert simulated("simulate_ranks_paths.py", "warps") == ["warps"]

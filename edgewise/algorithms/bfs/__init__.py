@@ -229,7 +229,7 @@ def find_levels(
     if len(sources) == 0:
         raise ParameterError(f"{name}: the list of sources is empty; expected at least one")
     chosen = task.admission.chosen
-    searches = chosen.on_gpu and not chosen.as_program
+    searches = chosen.on_gpu and not chosen.as_program and not distributed
     if searches and (at_hand := layers_at_hand(graph, sources)) is not None:
         return _over_layers(name, graph, source, limit, at_hand, schedule, how)
     levels, run = task.find(graph, sources, limit)

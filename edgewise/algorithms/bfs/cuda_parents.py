@@ -70,6 +70,10 @@ def _parents_kernel(offsets: np.dtype) -> Kernel:
 
 def make_parents(graph: Graph, level: Any, parent: Any, run: Execution) -> None:
     """Fill in parents, which are -1, from finished levels; both int32 on the GPU, shape (n,)."""
-    on_gpu = graph_on_gpu(graph, run)
-    _parents_kernel(offset_dtype(on_gpu)).start([Parents(on_gpu, level, parent, graph.num_vertices)])
+    parents_over(graph_on_gpu(graph, run), level, parent)
+
+
+def parents_over(rows: GraphOnGpu, level: Any, parent: Any) -> None:
+    """`make_parents` for the vertices that have in-edges in these rows."""
+    _parents_kernel(offset_dtype(rows)).start([Parents(rows, level, parent, len(level))])
     wait(signals(host_words().size), None)

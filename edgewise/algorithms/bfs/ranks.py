@@ -1,4 +1,9 @@
-"""Breadth-first search on several ranks: levels by a program, then parents from levels, each rank by its rows."""
+"""Breadth-first search on several ranks: levels by a program, then parents from levels, each rank by its rows.
+
+This is on CPUs; ranks with GPUs do as in `edgewise.algorithms.bfs.ranks_cuda`.
+"""
+
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +18,13 @@ from edgewise.memory import Step, held, in_turn
 from edgewise.schedule import Schedule
 
 
-def search(
-    graph: Graph, sources: np.ndarray, limit: int, run: Execution
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Levels, parents and the number of levels, on all ranks; arguments and answers are those of `cpu.search`."""
+def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tuple[Any, Any, int]:
+    """Levels, parents and the number of levels, on all ranks; arguments and answers are those of `cpu.search`, or of
+    `cuda.search` if the run is on a GPU."""
+    if run.on_gpu:
+        from edgewise.algorithms.bfs import ranks_cuda
+
+        return ranks_cuda.search(graph, sources, limit, run, connect())
     level, levels = find_levels(graph, sources, limit, run)
     group = connect()
     own = by_arcs(group.rank, group.size, graph.offsets).own
@@ -25,8 +33,8 @@ def search(
 
 
 def find_levels(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tuple[np.ndarray, int]:
-    """Levels, int32, -1 for vertices that were not reached, and the number of levels."""
-    program = prepared_on_ranks(BreadthFirst, graph, run.schedule, run.on_gpu)
+    """Levels on CPUs, int32, -1 for vertices that were not reached, and the number of levels."""
+    program = prepared_on_ranks(BreadthFirst, graph, run.schedule)
     outcome = program.carry_out(run, given_for(graph, sources), min(limit, graph.num_vertices))
     run.notes.extend(outcome.explanation)
     return outcome.vertex_fields["level"], outcome.supersteps

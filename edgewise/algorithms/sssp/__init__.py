@@ -289,7 +289,7 @@ def _by_lengths(
     )
     asked, chosen = ask("sssp", graph, source, target, bound), task.admission.chosen
     may_sweep = chosen.on_gpu and not chosen.as_program and not is_signed(graph) and delta == "auto"
-    may_sweep &= len(asked.sources) == 1 and not asked.is_bounded
+    may_sweep &= len(asked.sources) == 1 and not asked.is_bounded and in_layers
     if may_sweep and graph.placement is not None:
         at_hand = layers_at_hand(graph, asked.sources, DEEP, weights=True)
         if at_hand is not None:
@@ -297,7 +297,7 @@ def _by_lengths(
             with suppress(MemoryLimitError):  # it takes a little more than a run without layers
                 return _over_layers(graph, asked, delta, at_hand, None, on_gpu)
     paths, run = task.find(graph, asked, delta)
-    if run.on_gpu:
+    if run.on_gpu and in_layers:
         note_search(graph, asked.sources, run.seconds)
     return paths, run
 

@@ -1,15 +1,16 @@
 """Shortest paths on several ranks: distances by a program, then parents from distances, each rank looking at its arcs.
 
-With negative weights, the program finds parents itself, as on a GPU.
+This is on CPUs; ranks with GPUs do as in `edgewise.algorithms.sssp.ranks_cuda`. With negative weights, the program
+finds parents itself, as on a GPU.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from edgewise.algorithms.common.ranks import least_of_ranks, prepared_on_ranks, program_memory, share_of
 from edgewise.algorithms.sssp.asked import Asked
-from edgewise.algorithms.sssp.cpu import Paths, parents_of
+from edgewise.algorithms.sssp.cpu import parents_of
 from edgewise.algorithms.sssp.path_tree import attaching, looking_for_cycle
 from edgewise.algorithms.sssp.relaxation import given_for, program_for, signed_paths
 from edgewise.algorithms.sssp.weights import is_signed, may_have_orphans, refuse_overflow
@@ -20,14 +21,21 @@ from edgewise.memory import Step, held, in_turn
 from edgewise.schedule import Schedule
 
 
-def shortest_paths(graph: Graph, asked: Asked, delta: float | Literal["auto"], run: Execution) -> Paths:
-    """Distances, parents and supersteps on all ranks, as of `cpu.shortest_paths`. `delta` is not used.
+def shortest_paths(
+    graph: Graph, asked: Asked, delta: float | Literal["auto"], run: Execution
+) -> tuple[Any, Any, int]:
+    """Distances, parents and supersteps on all ranks, as of `cpu.shortest_paths`, or of `cuda.shortest_paths` if the
+    run is on a GPU. `delta` is not used.
 
     Raises:
         GraphError: a distance is beyond the floats of this dtype.
         NegativeCycleError: a negative cycle can be reached.
     """
     signed, group = is_signed(graph), connect()
+    if run.on_gpu and not signed:
+        from edgewise.algorithms.sssp import ranks_cuda
+
+        return ranks_cuda.shortest_paths(graph, asked, run, group)
     search = prepared_on_ranks(program_for(asked, signed), graph, run.schedule, run.on_gpu)
     if signed:
         outcome, supersteps = signed_paths(graph, asked, search, run, np.asarray)

@@ -121,27 +121,58 @@ def placed(part: Part, among: slice, dtypes: Sequence[np.dtype]) -> tuple[Any, l
     return part.data[:size].copy().view(_NUMBER).astype(np.int64) - among.start, values
 
 
+class WantedOnGpu(NamedTuple):
+    """Which vertices of a rank others want to be told of.
+
+    Attributes:
+        rows: for each rank, its row of `flags`, or -1 if it wants none.
+        flags: bool, shape (rows, vertices of the rank), on the GPU; None without rows.
+    """
+
+    rows: list[int]
+    flags: Any
+
+    def parts(self, told: Any, own: slice, arrays: Sequence[Any]) -> list[Part]:
+        """For each rank the vertices that are to be told of and that it wants.
+
+        Args:
+            told: a flag for each vertex of this rank.
+            own: these vertices.
+            arrays: their values.
+        """
+        found = [] if self.flags is None else parts_of(told & self.flags, own, arrays)
+        return [nothing() if row < 0 else found[row] for row in self.rows]
+
+
+def wanted_on_gpu(wanted: Sequence[np.ndarray | None], length: int) -> WantedOnGpu:
+    """Which vertices others want, on the GPU; all that want all of them share a row.
+
+    Args:
+        wanted: for each rank, a flag for each own vertex, or None for all of them.
+        length: this rank's vertices.
+    """
+    rows, found = [0 if flags is None else -1 for flags in wanted], list[np.ndarray]()
+    if 0 in rows:
+        found.append(np.ones(length, np.bool_))
+    for rank, flags in enumerate(wanted):
+        if flags is not None and flags.any():
+            rows[rank] = len(found)
+            found.append(flags)
+    return WantedOnGpu(rows, copy_of(np.array(found)) if found else None)
+
+
 class SharedOnGpu:
     """Arrays on the GPU of which each rank tells others what has changed at its own vertices.
 
     Args:
         arrays: of shape (n,) each.
         own: this rank's vertices.
-        wanted: for each rank, a flag for each own vertex, or None for all of them.
+        wanted: who wants which.
     """
 
-    def __init__(self, arrays: Sequence[Any], own: slice, wanted: Sequence[np.ndarray | None]) -> None:
-        self._arrays, self._own = list(arrays), own
+    def __init__(self, arrays: Sequence[Any], own: slice, wanted: WantedOnGpu) -> None:
+        self._arrays, self._own, self._wanted = list(arrays), own, wanted
         self._told = [_bits(array[own]).copy() for array in arrays]
-        #: One row of flags for all ranks that want all changes, and one for each other rank that wants some.
-        self._rows, rows = [0 if flags is None else -1 for flags in wanted], list[np.ndarray]()
-        if 0 in self._rows:
-            rows.append(np.ones(own.stop - own.start, np.bool_))
-        for rank, flags in enumerate(wanted):
-            if flags is not None and flags.any():
-                self._rows[rank] = len(rows)
-                rows.append(flags)
-        self._wanted = copy_of(np.array(rows)) if rows and arrays else None
 
     def changes(self) -> list[Part]:
         """For each rank, what it is to be told now."""
@@ -150,10 +181,7 @@ class SharedOnGpu:
             bits = _bits(array[own])
             changed |= bits != told
             told[...] = bits
-        if self._wanted is None:
-            return [nothing() for _ in self._rows]
-        parts = parts_of(changed & self._wanted, own, [array[own] for array in self._arrays])
-        return [nothing() if row < 0 else parts[row] for row in self._rows]
+        return self._wanted.parts(changed, own, [array[own] for array in self._arrays])
 
     def take(self, part: Part, among: slice) -> None:
         """Take what the rank with the vertices `among` has told."""

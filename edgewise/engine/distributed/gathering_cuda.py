@@ -1,4 +1,4 @@
-"""What vertices of a rank with a GPU gather: messages along their in-edges, in the order of these."""
+"""What vertices of a rank with a GPU gather: messages along their in-edges."""
 
 from typing import Any
 
@@ -47,9 +47,16 @@ def make_gathering(by_lane: Any, by_warp: Any) -> Any:
     return deliver
 
 
-def make_combined_rows(along: Any, harmless: bool, combining: Combining) -> tuple[Any, Any]:
-    """`by_lane` and `by_warp` of `make_gathering`, which combine messages in the order of in-edges."""
+def make_combined_rows(along: Any, harmless: bool, combining: Combining, in_order: bool) -> tuple[Any, Any]:
+    """`by_lane` and `by_warp` of `make_gathering`, which combine messages.
+
+    Args:
+        along, harmless, combining: as for `edgewise.engine.cuda.gathering.make_gather`.
+        in_order: whether messages of a long row are combined in the order of in-edges. Else each lane combines every
+            32nd, and their totals are combined: in one order, too, which is that of the row alone.
+    """
     identity, cast, store, merged = combining.identity, combining.cast, combining.store, combining.merged
+    sum_lanes = combining.sum_lanes
     gather, (put, _) = make_gather(along, harmless, False, combining), make_receiving(combining)
 
     @device_function
@@ -71,15 +78,34 @@ def make_combined_rows(along: Any, harmless: bool, combining: Combining) -> tupl
                     return store(cast(sent * 1)), True
         return identity, False
 
-    @device_function
-    def taken(total, got, one, has):
-        """The messages of all lanes combined with a total, in the order of lanes."""
-        bits = ballot(has)
-        got = got or bits != 0
-        while bits != 0:
-            total = merged(total, shuffle(one, first_bit(bits)))
-            bits = np.uint32(bits & (bits - np.uint32(1)))
-        return total, got
+    if in_order:
+
+        @device_function
+        def taken(total, got, one, has):
+            """The messages of all lanes combined with a total, in the order of lanes."""
+            bits = ballot(has)
+            got = got or bits != 0
+            while bits != 0:
+                total = merged(total, shuffle(one, first_bit(bits)))
+                bits = np.uint32(bits & (bits - np.uint32(1)))
+            return total, got
+
+        @device_function
+        def of_all(total, got):
+            """What all lanes have got."""
+            return total, got
+
+    else:
+
+        @device_function
+        def taken(total, got, one, has):
+            """A message of this lane combined with its total."""
+            return (merged(total, one), True) if has else (total, got)
+
+        @device_function
+        def of_all(total, got):
+            """What all lanes have got, on the first one."""
+            return sum_lanes(total, WARP), ballot(got) != 0
 
     @device_function
     def by_warp(v, start, end, context):
@@ -97,6 +123,7 @@ def make_combined_rows(along: Any, harmless: bool, combining: Combining) -> tupl
             total, got = taken(total, got, three, has_three)
             total, got = taken(total, got, four, has_four)
             k += 4 * WARP
+        total, got = of_all(total, got)
         if lane() == 0 and got:
             put(v, total, stamp, run)
 

@@ -5,9 +5,10 @@ Vertices have the same numbers on all ranks. Arcs are those of the rank alone, u
 indices.
 
 Active vertices send along their out-edges in equal shares by merge path, so that no hub keeps the others waiting, and
-messages are combined by atomic operations. Where messages are pulled, they are combined in the order of in-edges, as
-the ranks on CPUs do: a thread goes over a short row. Over a long one goes a warp, whose lanes find 32 messages at a
-time and combine them one after the other. So sums of floats depend neither on the number of ranks nor on the GPU.
+messages are combined by atomic operations. Where messages are pulled, a thread goes over a short row, in the order of
+in-edges, as the ranks on CPUs do. Over a long one goes a warp, whose lanes find 32 messages at a time: of a sum, each
+lane adds up its own, and what lanes have is added up at the end; other messages are combined one after the other. So
+sums of floats depend neither on the number of ranks nor on the GPU.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -292,8 +293,10 @@ def make_folds(glue: Any) -> tuple[Any, Any]:
 
     @device_function
     def total(it):
-        if thread_index() == 0:
-            fold_parts(it.low, it.high, 1, it.own)
+        """Fold parts into the first `step` of them; into one, that is what aggregates are."""
+        for part in range(it.low + thread_index(), min(it.low + it.step, it.high), num_threads()):
+            fold_parts(part, it.high, it.step, it.own)
+        if thread_index() == 0 and it.step == 1:
             set_aggregates(it.own)
 
     return fold, total
@@ -312,7 +315,8 @@ def make_delivering(
     combining = make_combining(compiled, spec, message)
     compute = make_compute(functions["vertex_compute"], combining)
     if pulls:
-        rows = make_combined_rows(along, spec.edge_compute_is_harmless, combining)
+        in_order = spec.combine.name != "SUM"  # others may be the user's own
+        rows = make_combined_rows(along, spec.edge_compute_is_harmless, combining, in_order)
         return make_gathering(*rows), compute, nothing
     return make_sending(edge_compute, glue.make_out_edge, combining), compute, make_joining(combining)
 

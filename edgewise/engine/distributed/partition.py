@@ -4,6 +4,8 @@ from bisect import bisect_left
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from edgewise.engine.cpu.kernel_aggregates import BLOCK
 
 
@@ -42,14 +44,15 @@ class Ranges(NamedTuple):
         return found
 
 
-def blocks_of(parts: list[list["Part"]]) -> list[slice]:
-    """The results of each block of vertices, in the order of blocks."""
-    found: dict[int, slice] = {}
-    for part in (part for of_rank in parts for part in of_rank):
-        for i in range(part.results):
-            block, at = (part.low + i * part.length) // BLOCK, part.first + i
-            found[block] = slice(found[block].start if block in found else at, at + 1)
-    return list(found.values())
+def blocks_of(parts: list[list["Part"]]) -> tuple[np.ndarray, list[slice]]:
+    """Where the results of each block of vertices begin, int64, in the order of blocks; and the results of those blocks
+    that have several."""
+    of = [part for of_rank in parts for part in of_rank]
+    blocks = np.concatenate([(part.low + np.arange(part.results) * part.length) // BLOCK for part in of])
+    begins = np.flatnonzero(np.diff(blocks, prepend=-1))
+    ends = np.append(begins[1:], len(blocks))
+    some = np.flatnonzero(ends - begins > 1)
+    return begins, [slice(*each) for each in zip(begins[some].tolist(), ends[some].tolist(), strict=True)]
 
 
 class Part(NamedTuple):

@@ -16,6 +16,7 @@ from edgewise.engine.delivery import may_push
 from edgewise.engine.distributed.calls import check_same_call, digest_of_run
 from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.checkpoint import Checkpoints
+from edgewise.engine.distributed.exchange_cuda import wanted_on_gpu
 from edgewise.engine.distributed.gathering_cuda import LONG
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.kernel_cuda import BALANCE, make_rank_kernel, signature
@@ -87,8 +88,11 @@ class DistributedGpuProgram(AbstractEngine):
         reads = reads_elsewhere(self._binding.spec, own_end)
         self._reads = Reads(frozenset(), frozenset()) if alone else reads
         self._wanted: list[np.ndarray | None] = [None] * self.group.size
+        self._wanted_there = wanted_on_gpu([], 0)
         if not alone and (reads.across or self.pulls):
             self._wanted = wanted_by(self._arcs, self.ranges, self.group, self.pulls)
+            own = self.ranges.own
+            self._wanted_there = wanted_on_gpu(self._wanted, own.stop - own.start)
         self._laid_out = True
 
     def _lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
@@ -123,6 +127,22 @@ class DistributedGpuProgram(AbstractEngine):
         self.held_bytes = self.memory_kept = of_graph
         with room(spec.name, running):
             pass
+
+    def out_edges(self, weight: str | None = None) -> tuple[Any, Any, Any]:
+        """The out-edges that lie on the GPU, of a program that pushes, once it is laid out.
+
+        Args:
+            weight: the name of an edge field that runs only read, or None.
+
+        Returns:
+            Offsets for all vertices, shape (n + 1,), where rows of other ranks' vertices are empty unless the program
+            needs them; targets, uint32; and values of the field, or the targets in place of none, or of one for all.
+        """
+        assert not self.pulls and self._on_gpu is not None
+        arcs, values = self._on_gpu.arcs, None
+        if weight is not None and weight not in self._constants.uniform:
+            values = self._on_gpu.copies["along", weight]
+        return arcs.offsets, arcs.targets, arcs.targets if values is None else values
 
     def _part(self, offsets: np.ndarray) -> slice:
         """Which arcs, or in-edges, lie on the GPU."""
@@ -238,7 +258,8 @@ class DistributedGpuProgram(AbstractEngine):
         )  # fmt: skip
         with self._channel.in_run():
             kernel = self._kernel(parameters, constants.uniform)
-            return GpuRank(way, on_gpu, kernel, run, parameters, given).supersteps(limit, what)
+            wanted = self._wanted_there
+            return GpuRank(way, on_gpu, wanted, kernel, run, parameters, given).supersteps(limit, what)
 
 
 def _no_results(*_: Any) -> Any:

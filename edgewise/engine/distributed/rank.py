@@ -73,7 +73,9 @@ class Rank(ABC):
         self._spec, self._run, self._message = binding.spec, run, message
         self._n, self._m, self._own = self._arcs.n, self._arcs.m, self._ranges.own
         self._parts = self._ranges.parts()
-        self._blocks = blocks_of(self._parts)
+        if binding.spec.aggregators:
+            begins, self._in_several = blocks_of(self._parts)
+            self._blocks = self._from_host(begins)
         self._superstep, self._total = 0, UNKNOWN
 
     @property
@@ -225,8 +227,6 @@ class Rank(ABC):
         reads, own = self._reads, self._own
         elsewhere = bool(reads.across or reads.anywhere)
         self._call(Phase.FILL, of=slice(0, self._n) if elsewhere else own)
-        across = [self._fields["vertex", name] for name in sorted(reads.across)]
-        anywhere = [self._fields["vertex", name] for name in sorted(reads.anywhere)]
         found = self._checkpoints.begin(what) if self._checkpoints else None
         if self._checkpoints and found:
             if limit is not None and found.superstep > limit:
@@ -237,10 +237,14 @@ class Rank(ABC):
             self._superstep = found.superstep
             self._checkpoints.restore(found, self._n, self._state, self._take_state)
             self._run.explain(f"went on after superstep {found.superstep:,} from {self._checkpoints.folder}")
-        self._across = self._sharing(across, self._wanted)
-        nobody = np.zeros(own.stop - own.start, np.bool_)
-        to_others = [nobody if rank == self._group.rank else None for rank in range(self._group.size)]
-        self._anywhere = self._sharing(anywhere, to_others)
+        if reads.across:
+            across = [self._fields["vertex", name] for name in sorted(reads.across)]
+            self._across = self._sharing(across, self._wanted)
+        if reads.anywhere:
+            nobody = np.zeros(own.stop - own.start, np.bool_)
+            to_others = [nobody if rank == self._group.rank else None for rank in range(self._group.size)]
+            anywhere = [self._fields["vertex", name] for name in sorted(reads.anywhere)]
+            self._anywhere = self._sharing(anywhere, to_others)
         if found:
             self._recount()
         elif self._hold(self._ask(Phase.START)):
@@ -342,14 +346,16 @@ class Rank(ABC):
             each[places] = values
 
     def _join_folded(self) -> None:
-        """Make aggregates of the results of all parts: first of each block, then of all blocks in their order."""
-        for block in self._blocks:
-            if block.stop > block.start + 1:
-                self._call(Phase.TOTAL, of=block)
-        begins = self._from_host(np.array([block.start for block in self._blocks], np.int64))
+        """Make aggregates of the results of all parts: first of each block, then of all blocks."""
+        for block in self._in_several:
+            self._call(Phase.TOTAL, of=block)
         for each in self._results:
-            each[: len(begins)] = each[begins]
-        self._call(Phase.TOTAL, of=slice(0, len(begins)))
+            each[: len(self._blocks)] = each[self._blocks]
+        self._join_blocks(len(self._blocks))
+
+    def _join_blocks(self, count: int) -> None:
+        """Make aggregates of the first results, one for each block, in their order."""
+        self._call(Phase.TOTAL, of=slice(0, count))
 
     def _outcome(self, ended: Ending) -> PartOutcome:
         spec, fields, group = self._spec, self._fields, self._group

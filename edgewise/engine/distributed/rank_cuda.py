@@ -8,15 +8,17 @@ import numpy as np
 from edgewise.balance.contract import Plan
 from edgewise.engine.cuda.arguments import Arcs, stored_identity
 from edgewise.engine.cuda.control import CONTROL, COUNT, EDGES, ENDED
+from edgewise.engine.cuda.vertices import FOLDS
 from edgewise.engine.distributed.channel_cuda import Channel
 from edgewise.engine.distributed.exchange import columns_of
 from edgewise.engine.distributed.exchange_cuda import (
     Part,
     SharedOnGpu,
+    WantedOnGpu,
     as_bytes,
     parts_by_ranks,
-    parts_of,
     placed,
+    wanted_on_gpu,
 )
 from edgewise.engine.distributed.kernel_cuda import RankPhase, RankWork, Slots, Told
 from edgewise.engine.distributed.phases import Phase
@@ -72,6 +74,7 @@ class GpuRank(Rank):
 
     Args:
         laid_out, on_gpu: what is run.
+        wanted: what `laid_out` says of it, on the GPU.
         kernel: the program's.
         run: progress.
         parameters, given: see `AbstractEngine.__call__`.
@@ -81,6 +84,7 @@ class GpuRank(Rank):
         self,
         laid_out: Layout,
         on_gpu: OnGpu,
+        wanted: WantedOnGpu,
         kernel: Kernel,
         run: Execution,
         parameters: dict[str, Any],
@@ -98,7 +102,7 @@ class GpuRank(Rank):
         self._control, self._words = zeros(CONTROL.size, np.int64), pinned(CONTROL.size, np.int64)
         self._signals, self._num_active, self._num_edges = signals(2), 0, 0
         self._unused = Told(empty(1, np.uint32), empty(1, kept))
-        self._readers = copy_of(np.array(self._wanted)) if self._pulls and self._group.size > 1 else None
+        self._wanted_there = wanted
         passed = [
             (self._fields if key in self._fields else on_gpu.copies)[key] for key in own_array_order(spec)
         ]
@@ -195,14 +199,20 @@ class GpuRank(Rank):
         of = self._own if of is None else of
         length = of.stop - of.start
         if phase != Phase.FOLD or step == 1:
-            self._launch(
-                phase, 1 if phase == Phase.TOTAL else length, low=of.start, high=of.stop, first=first
-            )
+            threads = step if phase == Phase.TOTAL else length
+            self._launch(phase, threads, low=of.start, high=of.stop, first=first, step=step)
             return
         results, begin = -(-length // step), self._num_results
         self._launch(phase, WARP * results, low=of.start, high=of.stop, step=step, first=begin)
         for each in self._results:
             each[first : first + results] = each[begin : begin + length : step]
+
+    def _join_blocks(self, count: int) -> None:
+        """In an order that depends on nothing but their number; one thread would take milliseconds for many."""
+        for fewer in FOLDS[1:]:
+            if count > fewer or fewer == 1:
+                self._call(Phase.TOTAL, of=slice(0, count), step=fewer)
+                count = fewer
 
     def _counted(self, phase: Phase) -> None:
         """Carry out a phase that says which vertices are active next, and note how many."""
@@ -278,10 +288,11 @@ class GpuRank(Rank):
         self._launch(Phase.COMBINE, len(values), told=told, number=len(values))
 
     def _sharing(self, arrays: Sequence[Any], wanted: Sequence[np.ndarray | None]) -> SharedOnGpu:
-        return SharedOnGpu(arrays, self._own, wanted)
+        there = self._wanted_there if wanted is self._wanted else wanted_on_gpu(wanted, self._length)
+        return SharedOnGpu(arrays, self._own, there)
 
     def _active_for(self) -> list[Part]:
-        return parts_of(self._is_active(self._own) & self._readers, self._own, [])
+        return self._wanted_there.parts(self._is_active(self._own), self._own, [])
 
     def _placed(self, part: Part, among: slice) -> Any:
         return placed(part, among, [])[0]

@@ -1,0 +1,109 @@
+"""Algorithms on several ranks with GPUs whose answers are arrays on the GPU with a value for each vertex.
+
+A program leaves the values of a rank's own vertices on its GPU. Ranks tell each other these from GPU to GPU, and join
+what each found for all vertices. What that takes beside the values, 8 bytes for each vertex at most, is less than what
+the program had while it ran, which `memory_limit` counts.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, final
+
+import numpy as np
+
+from edgewise.algorithms.common.ranks import in_shares
+from edgewise.distributed import PreparedRank
+from edgewise.engine.contract import Outcome
+from edgewise.engine.distributed.channel_cuda import Channel, channel_of
+from edgewise.engine.distributed.exchange_cuda import Part
+from edgewise.engine.distributed.group import Group
+from edgewise.engine.distributed.outcome import PartOutcome
+from edgewise.engine.distributed.partition import Ranges
+from edgewise.engine.distributed.program_cuda import DistributedGpuProgram
+from edgewise.execution import Execution
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.memory import cupy, room
+from edgewise.program.declare import Program
+from edgewise.run import prepared_for
+
+#: For each vertex, the bytes that a rank takes at most while ranks join numbers of 4 bytes: what it sends and receives.
+_JOINING = 2 * 4
+
+
+@final
+class OnGpu(PreparedRank):
+    """A program on the GPU of each rank, whose outcome stays there in parts.
+
+    Attributes:
+        engine: that of the last run, which has the rank's arcs on its GPU.
+    """
+
+    engine: DistributedGpuProgram
+
+    def _carry_out(self, engine: Any, *how: Any, **more: Any) -> Outcome:
+        self.engine = engine
+        return super()._carry_out(engine, *how, **more)
+
+
+def run_on_gpus(
+    program: type[Program], graph: Graph, run: Execution, values: dict[str, Any], limit: int | None
+) -> tuple[PartOutcome, DistributedGpuProgram]:
+    """Carry out a program on the GPUs of all ranks, as part of a run.
+
+    Args:
+        program, graph, run: what is run, and the run that it is part of.
+        values, limit: as for `edgewise.run.Prepared.carry_out`.
+
+    Returns:
+        The outcome, with values of this rank's own vertices on its GPU, and what has the rank's arcs there.
+
+    Raises:
+        MemoryLimitError: on all ranks, if one of them has no room.
+    """
+    prepared: Any = prepared_for(program, graph, "cuda", run.schedule, make=OnGpu)
+    outcome: PartOutcome = prepared.carry_out(run, values, limit)
+    run.notes.extend(outcome.explanation)
+    return outcome, prepared.engine
+
+
+@contextlib.contextmanager
+def joining(name: str, num_vertices: int, group: Group) -> Iterator[Channel]:
+    """While this is entered, ranks join what they have found for all vertices. An error of one ends the call on all.
+
+    Raises:
+        MemoryLimitError: the GPU has no room.
+    """
+    channel = channel_of(group)
+    with channel.in_run(), room(name, _JOINING * num_vertices):
+        yield channel
+
+
+def tell_own(values: Any, ranges: Ranges, channel: Channel) -> None:
+    """Fill in the values of all vertices, of which each rank has those of its own.
+
+    Args:
+        values: on the GPU, shape (n,), of one dtype on all ranks; changed.
+        ranges: the vertices of ranks.
+        channel: how ranks speak.
+    """
+    size = len(ranges.begins) - 1
+    channel.share([values[ranges.of(rank)].view(np.uint8) for rank in range(size)])()
+
+
+def take_least(values: Any, group: Group, channel: Channel) -> None:
+    """Put the least of what ranks have in each place, on all ranks.
+
+    Args:
+        values: on the GPU, of one shape (k,) and one dtype on all ranks; changed.
+        group, channel: the ranks, and how they speak.
+    """
+    if group.size == 1:
+        return
+    shares = in_shares(values, group)
+    told = [share.view(np.uint8) for share in shares]
+    received, _ = channel.exchange([[Part(0, share) for share in told]], 0)
+    own = shares[group.rank]
+    for (part,) in received:
+        cupy().minimum(own, part.data.view(values.dtype), out=own)
+    del received, part
+    channel.share(told)()

@@ -1,0 +1,245 @@
+"""Searches and shortest paths on ranks with GPUs that tests/simulator.py pretends: threads of this process, as in
+simulate_ranks.py. Each rank has a graph of its own, for a graph keeps programs of one rank.
+
+``simulate_ranks_paths.py [warps] NAME...`` takes some of the checks. With "warps", the simulator has warps of four
+lanes (tests/simulated_warps.py).
+"""
+
+import sys
+import threading
+
+import numpy as np
+from simulate_ranks import ThreadGroup, Threads
+from simulated_warps import with_warps
+from simulator import SimulatedKernel, pretend
+
+import edgewise as ew
+from edgewise.engine.distributed import group as groups
+from edgewise.errors import EdgewiseError, GraphError, MemoryLimitError
+
+#: Some vertices are not reached; some have no arcs, a few in a row; there are hubs.
+GRAPHS = {
+    "random": lambda: ew.generate.uniform(16, 40, seed=1, weights=(1, 9)),
+    "hubs": lambda: ew.generate.rmat(4, 3, seed=4, weights=(1, 9)),
+    "lattice": lambda: ew.generate.lattice(2, 3, seed=2, weights=(1, 9)),
+    "star out": lambda: ew.Graph.from_edges([2] * 20 + [20], [*range(3, 23), 1], num_vertices=24),
+    "undirected": lambda: ew.Graph.from_edges(
+        [0, 1, 2, 2, 5, 0, 8, 4], [1, 2, 3, 5, 6, 6, 7, 5], [3, 1, 4, 1, 5, 9, 1, 1], directed=False, num_vertices=9
+    ),
+    "zero weights": lambda: ew.Graph.from_edges(
+        [0, 1, 2, 3, 1, 4, 5, 0], [1, 2, 3, 1, 4, 5, 4, 3], [2, 0, 0, 0, 1, 0, 0, 2], num_vertices=8
+    ),
+    "zeros, undirected": lambda: ew.generate.uniform(9, 14, seed=5, directed=False, weights=(0, 2)),
+    "floats": lambda: _with_floats(np.float64),
+    "short floats": lambda: _with_floats(np.float32),
+    "one vertex": lambda: ew.Graph.from_edges([], [], np.empty(0, np.int32), num_vertices=1),
+}  # fmt: skip
+#: The group of each thread.
+_own = threading.local()
+
+
+def _with_floats(dtype):
+    """Weights of which some are lost in rounding beside others."""
+    graph = ew.generate.uniform(9, 26, seed=3)
+    weights = np.random.default_rng(1).choice([1e-20, 0.1, 0.3, 1.0, 7.7], graph.num_arcs)
+    return ew.Graph.from_edges(graph.sources, graph.targets, weights.astype(dtype), num_vertices=9)
+
+
+def on_ranks(size, call):
+    """What a call gives on each of so many ranks: a result, or an error of edgewise."""
+    threads, found = Threads(size), [None] * size
+
+    def run(rank):
+        _own.group = ThreadGroup(rank, threads)
+        try:
+            found[rank] = call(rank)
+        except EdgewiseError as refused:
+            _own.group.refuse(refused)
+            found[rank] = refused
+        except BaseException as error:
+            found[rank] = error
+            threads.meeting.abort()
+
+    started = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    failures = [
+        each for each in found if isinstance(each, BaseException) and not isinstance(each, EdgewiseError)
+    ]
+    for each in failures:
+        if not isinstance(each, threading.BrokenBarrierError):
+            raise each
+    assert not failures, failures
+    return found
+
+
+def compare(find, where, source, sizes=(2,), **how):
+    """Levels, distances and parents are those of one process, and stay where they were found until they are read."""
+    expected = find(GRAPHS[where](), source, device="cpu", **how)
+    for size in sizes:
+
+        def call(rank):
+            graph = GRAPHS[where]()
+            found = find(graph, source, distributed=True, device="cuda", **how)
+            again = find(
+                graph, source, distributed=True, device="cuda", **how
+            )  # the program is laid out already
+            return graph, found, again
+
+        for graph, *both in on_ranks(size, call):
+            for found in both:
+                assert "ranks speak by gloo" in found.explain(), found.explain()
+                for name in ("level", "distance", "parent_index"):
+                    if hasattr(expected, name):
+                        got, wanted = getattr(found, name), getattr(expected, name)
+                        np.testing.assert_array_equal(got, wanted, err_msg=f"{where}, {size} ranks: {name}")
+                        assert got.dtype == wanted.dtype, (where, name)
+                assert found.verify(graph)
+
+
+def check_levels():
+    """Breadth-first searches."""
+    compare(ew.bfs, "random", 1, (1, 2, 3))
+    compare(ew.bfs, "star out", 2, (2, 3))
+    compare(ew.bfs, "undirected", 0, (1, 2, 3))
+    compare(ew.bfs, "hubs", [3, 0], max_depth=2)
+    compare(ew.bfs, "lattice", [4, 1])
+    compare(ew.bfs, "zeros, undirected", [5, 2], max_depth=1)
+    compare(ew.bfs, "one vertex", 0, (2,))
+    in_layers = ew.Schedule(layout=ew.Layered(1))
+
+    def call(rank):
+        graph = GRAPHS["random"]()
+        expected = ew.bfs(
+            graph, 1, device="cpu", schedule=in_layers
+        )  # layers are at hand now, which ranks do not use
+        return expected, ew.bfs(graph, 1, distributed=True, device="cuda")
+
+    for expected, found in on_ranks(2, call):
+        np.testing.assert_array_equal(found.parent_index, expected.parent_index)
+        assert "ranks speak by gloo" in found.explain(), found.explain()
+
+
+def check_distances():
+    """Shortest paths."""
+    compare(ew.sssp, "random", 1, (1, 2, 3))
+    compare(ew.sssp, "undirected", [0, 7])
+    compare(ew.sssp, "hubs", [3, 0], max_distance=9)
+    compare(ew.sssp, "lattice", 1, target=4)
+    compare(ew.sssp, "star out", 2)
+    compare(ew.sssp, "random", 1, weighted=False)
+    compare(ew.sssp, "one vertex", 0)
+
+
+def check_special():
+    """Weights of 0, which are found on the host if no others lead there, and floats."""
+    compare(ew.sssp, "zero weights", 0, (2, 3))
+    compare(ew.sssp, "zeros, undirected", [5, 2])
+    compare(ew.sssp, "floats", 1)
+    compare(ew.sssp, "short floats", [1, 4], (3,))
+    compare(ew.sssp, "undirected", 0, weighted=False)
+
+
+def check_errors():
+    """Errors end the call on all ranks: no room on one of them, and a distance that floats do not hold."""
+    from edgewise.algorithms.common import ranks_cuda  # after `pretend`
+
+    usual = ranks_cuda.room
+
+    def refused(name, needed):
+        if groups.connect().rank == 1:
+            raise MemoryLimitError(f"{name}: no room")
+        return usual(name, needed)
+
+    for find in (ew.bfs, ew.sssp):
+        for limits in ([100, 10**6], [10**6, 100]):
+            found = on_ranks(
+                2,
+                lambda rank, find=find, limits=limits: find(
+                    GRAPHS["random"](), 1, distributed=True, device="cuda", memory_limit=limits[rank]
+                ),
+            )
+            assert all(isinstance(each, MemoryLimitError) for each in found), found
+        ranks_cuda.room = refused
+        try:
+            found = on_ranks(
+                2, lambda rank, find=find: find(GRAPHS["random"](), 1, distributed=True, device="cuda")
+            )
+        finally:
+            ranks_cuda.room = usual
+        assert all(isinstance(each, MemoryLimitError) for each in found), found
+        assert "rank 1: " in str(found[0]) and "no room" in str(found[0]), found[0]
+
+    def too_far(rank):
+        graph = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], np.array([3e38, 3e38, 1.0], np.float32))
+        return ew.sssp(graph, 0, distributed=True, device="cuda")
+
+    for each in on_ranks(2, too_far):
+        assert isinstance(each, GraphError) and "more than float32 holds" in str(each), each
+
+
+def check_rows():
+    """Arcs of a row that several warps share, and rows without arcs, in warps of several lanes: the kernels alone, for
+    programs that push do not run there."""
+    from edgewise.algorithms.bfs import ranks_cuda as bfs
+    from edgewise.algorithms.common.offers_cuda import Offers
+    from edgewise.algorithms.sssp import ranks_cuda as sssp
+
+    gap = ew.Graph.from_edges([0] * 9 + [30, 31] + [33] * 5, [30, *range(1, 8), 33, 35, 35, *range(7, 12)])
+    for graph, source in ((gap, 0), (GRAPHS["star out"](), 2), (GRAPHS["random"](), 1)):
+        n, m = graph.num_vertices, graph.num_arcs
+        levels, paths = ew.bfs(graph, source, device="cpu"), ew.sssp(graph, source, device="cpu")
+        weights, weight = (graph.weights, graph.weight_dtype) if graph.weighted else (graph.targets, None)
+        for expected, dist, unreached, kernel in (
+            (levels, levels.level, -1, bfs._offers_kernel(np.dtype(np.uint32))),
+            (paths, paths.distance, 2**31 - 1, sssp._kernel(np.dtype(np.uint32), weight, np.dtype(np.int32))),
+        ):
+            parent = np.full(n, 2**32 - 1, np.uint32)
+            for low, high in ((0, n // 3), (n // 3, n)):  # of two ranks, one after the other
+                first, end = int(graph.offsets[low]), int(graph.offsets[high])
+                offsets = (np.clip(graph.offsets, first, end) - first).astype(np.uint32)
+                targets, lengths = graph.targets[first:end], weights[first:end]
+                kernel.start([Offers(offsets, targets, lengths, dist.astype(np.int32), parent, n, unreached)])
+            np.testing.assert_array_equal(parent.view(np.int32), expected.parent_index, err_msg=f"{m} arcs")
+
+
+CHECKS = {
+    "levels": check_levels,
+    "distances": check_distances,
+    "special": check_special,
+    "errors": check_errors,
+}
+
+
+def main():
+    """Print what agreed."""
+    names = sys.argv[1:]
+    if "warps" in names:
+        with_warps()
+    pretend()
+    start, alone = SimulatedKernel.start, threading.Lock()
+
+    def start_alone(self, *arguments):
+        with alone:
+            start(self, *arguments)
+
+    SimulatedKernel.start = start_alone
+    connect = groups.connect
+    groups.connect = lambda: vars(_own)["group"] if "group" in vars(_own) else connect()
+    import edgewise.algorithms.common.ranks as common_ranks
+    import edgewise.distributed as distributed
+
+    common_ranks.connect = distributed.connect = groups.connect
+    distributed.cuda_problem = lambda: None
+    from edgewise.algorithms.common import offers_cuda
+
+    offers_cuda.ARCS = 6
+    for name in names or CHECKS:
+        (check_rows if name == "warps" else CHECKS[name])()
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main()
