@@ -7,6 +7,7 @@ within rounding with a run by one process on a CPU. ``algorithms``, ``limits`` a
 import contextlib
 import os
 import sys
+import tempfile
 import time
 from unittest import mock
 
@@ -110,6 +111,30 @@ def compare_algorithms(group, channel):
         print("algorithms are the same", flush=True)
 
 
+def with_in_edges(graph):
+    """A directed graph with its in-edges, of one arc for each edge of an undirected graph, in turns either way."""
+    low, high = (each[graph.sources <= graph.targets] for each in (graph.sources, graph.targets))
+    turned = np.arange(len(low)) % 2 == 0
+    ends = np.where(turned, high, low), np.where(turned, low, high)
+    made = ew.Graph.from_edges(*ends, num_vertices=graph.num_vertices)
+    made.make_in_edges()
+    return made
+
+
+def sinks():
+    """A directed clique, and many more vertices, each with an arc from it: of two ranks the first one skips these arcs,
+    and the other one finds no large tree."""
+    size, more = 60, np.arange(60, 5060)
+    u, v = (each.ravel() for each in np.indices((size, size)))
+    graph = ew.Graph.from_edges(
+        np.concatenate([u[u != v], more % size]),
+        np.concatenate([v[u != v], more]),
+        num_vertices=size + len(more),
+    )
+    graph.make_in_edges()
+    return graph
+
+
 def compare_paths(group, channel):
     """Levels, distances and parents are those of one process, and stay on the GPU; errors end calls on all ranks."""
     hubs, several = ew.generate.rmat(16, 16, seed=4, weights=(1, 9)), [7, 3, 1000]
@@ -160,7 +185,12 @@ def compare_components(group, channel):
     )
     apart = ew.Graph.from_edges(*ends[:, : n // 4], directed=False, num_vertices=n)
     hubs = ew.generate.rmat(14, 8, seed=3, directed=False)
-    for graph in (LATTICE, HUBS, whole, halves, bridged, apart, hubs):
+    folder = tempfile.TemporaryDirectory()
+    inward = [with_in_edges(each) for each in (whole, halves, bridged, apart, hubs)]
+    inward[-1].save(f"{folder.name}/hubs.edgewise", in_edges=True)
+    in_file = ew.read(f"{folder.name}/hubs.edgewise")
+    without = ew.Graph.from_csr(in_file.offsets, in_file.targets)
+    for graph in (LATTICE, HUBS, whole, halves, bridged, apart, hubs, *inward, in_file, without, sinks()):
         expected = ew.connected_components(graph, device="cpu")
         for find in (ew.connected_components, *[ew.scc] * (not graph.directed)):
             for _ in range(2):  # the second time, arcs are there already
@@ -169,7 +199,8 @@ def compare_components(group, channel):
                 assert found.num_components == expected.num_components
                 told = found.explain()
                 assert f"ranks speak by {channel}" in told, told
-                assert "arcs inside it were skipped" in told or graph is not hubs, told
+                assert "arcs inside it were skipped" in told or graph not in (hubs, inward[-1], in_file), told
+                assert "arcs inside it were looked at, too" in told or graph is not without, told
     with pytest.raises(MemoryLimitError, match="on the GPU") as refused:
         ew.connected_components(
             HUBS, distributed=True, device="cuda", memory_limit=100 if group.rank else 10**9

@@ -8,6 +8,7 @@ on at least as many warps in a block as a warp has lanes.
 import sys
 import tempfile
 import threading
+from unittest import mock
 
 import battery
 import kept_messages
@@ -220,9 +221,38 @@ def cliques():
     return ew.Graph.from_edges(*zip((0, 11), (1, 11), *inside, (2, 11), strict=True), directed=False)
 
 
-def compare_components():
-    """Components of graphs with one large component, with two of them, and with none."""
-    from edgewise.algorithms.components import ranks_cuda  # after `pretend`
+def with_in_edges(graph, turns=None):
+    """A directed graph with its in-edges: a copy, or one arc for each edge of an undirected graph, in turns either way.
+
+    Args:
+        graph: the graph.
+        turns: of how many edges one goes from the larger to the smaller index; None for a copy.
+    """
+    ends = graph.sources, graph.targets
+    if turns is not None:
+        low, high = (each[graph.sources <= graph.targets] for each in ends)
+        turned = np.arange(len(low)) % turns == 0
+        ends = np.where(turned, high, low), np.where(turned, low, high)
+    made = ew.Graph.from_edges(*ends, num_vertices=graph.num_vertices)
+    made.make_in_edges()
+    return made
+
+
+def sinks():
+    """A directed clique, 0 to 5, and 40 vertices after it, each with an arc from the clique that is no first one."""
+    inside = [(u, v) for u in range(6) for v in range(6) if u != v]
+    ends = zip(*inside, *((v % 6, v) for v in range(6, 46)), strict=True)
+    return with_in_edges(ew.Graph.from_edges(*ends))
+
+
+def compare_components(folder=None):
+    """Components of graphs with one large component, with two of them, and with none; and of directed graphs with and
+    without in-edges, in memory and in a file."""
+    if folder is None:
+        with tempfile.TemporaryDirectory() as made:
+            compare_components(made)
+        return
+    from edgewise.algorithms.components import cuda, ranks_cuda  # after `pretend`
 
     half = ew.generate.uniform(9, 40, seed=2, directed=False)
     graphs = {
@@ -236,7 +266,14 @@ def compare_components():
         "apart": ew.generate.uniform(20, 7, seed=2, directed=False),
         "hub": ew.Graph.from_edges([7] * 12, range(12), directed=False, num_vertices=14),
         "loop": ew.Graph.from_edges([0], [0], directed=False, num_vertices=1),
+        "sinks": sinks(),
     }
+    for where, turns in (("random", None), ("one component", 2), ("two components", 2), ("cliques", 3)):
+        graphs[f"{where}, directed"] = with_in_edges(graphs[where], turns)
+    for inside, where in ((True, "in a file"), (False, "beside a file")):
+        graphs["cliques, directed"].save(f"{folder}/{where}.edgewise", in_edges=inside)
+        graphs[f"cliques, {where}"] = ew.read(f"{folder}/{where}.edgewise")
+        graphs[f"cliques, {where}"].make_in_edges()
 
     def found(graph, group, limit=None):
         run = Execution(ew.Schedule(), 1, None, on_gpu=True, memory_limit=limit)
@@ -251,10 +288,18 @@ def compare_components():
                 for label, number, passes, told in ranks:
                     np.testing.assert_array_equal(label, expected.component, err_msg=f"{where}, {size} ranks")
                     assert (number, label.dtype) == (expected.num_components, np.int32), (where, size)
-                    if where in ("one component", "two components", "cliques") and size == 2:
+                    kind = where.partition(",")[0]
+                    if kind in ("one component", "two components", "cliques") and size == 2:
                         assert "arcs inside it were skipped" in told, (where, told)
-                        assert passes == (2 if where == "one component" else 4), (where, passes)
-                    assert not (graph.directed and "skipped" in told), told
+                        assert passes == (2 if kind == "one component" else 4), (where, passes)
+                    assert graph.has_in_edges or "were skipped" not in told, told
+    # With a larger sample, it shows that the vertices of the second rank are in no tree.
+    sizes = {"SAMPLE": 16, "SLOTS": 32}
+    with mock.patch.multiple(cuda, **sizes), mock.patch.multiple(ranks_cuda, **sizes):
+        ranks = on_threads(2, lambda group: found(graphs["sinks"], group))
+    for (label, number, passes, told), skipped in zip(ranks, (True, False), strict=True):
+        assert (number, passes, ("arcs inside it were skipped" in told)) == (1, 2, skipped), told
+        assert not label.any()
 
     def limits(group):
         with pytest.raises(MemoryLimitError, match="on the GPU") as refused:
@@ -263,8 +308,27 @@ def compare_components():
         with pytest.raises(MemoryLimitError, match="rank 1: .*on the GPU" if group.rank == 0 else "^conn"):
             found(graphs["lattice"], group, 10**6 if group.rank == 0 else 100)
         assert "ranks speak by gloo" in found(graphs["lattice"], group, needed)[3]
+        graph, told = graphs["one component, directed"], "no room for them"
+        with pytest.raises(MemoryLimitError) as refused:
+            found(graph, group, 0)
+        most = group.everywhere(np.empty(0, np.uint8), int(refused.value.needed))[1]
+        for limit, has_room in ((max(most), False), (10**6, True), (max(most), False)):
+            label, _, _, notes = found(graph, group, limit if group.rank == 0 else 10**6)
+            assert (told not in notes, "were skipped" in notes) == (has_room, has_room), notes
+            np.testing.assert_array_equal(label, ew.connected_components(graph, device="cpu").component)
+
+    def runs_out(graph, group, *, weighted, inward=False):
+        if inward and group.rank == 1:
+            raise MemoryLimitError("the GPU's memory is used up")
+        return own_part(graph, group, weighted=weighted, inward=inward)
 
     on_threads(2, limits)
+    graph, own_part = with_in_edges(cliques(), 3), ranks_cuda.own_part
+    with mock.patch.object(ranks_cuda, "own_part", runs_out):
+        ranks = on_threads(2, lambda group: found(graph, group))
+    for _, number, passes, told in ranks:
+        outcome = number, passes, "no room for them" in told, "were skipped" in told
+        assert outcome == (1, 2, True, False), told
 
 
 def compare(name, program):

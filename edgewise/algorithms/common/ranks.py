@@ -48,7 +48,8 @@ def on_ranks(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(find)
     def found_on_ranks(*args: Any) -> Any:
         group, run = connect(), args[-1]
-        _check_same_call(name, group, args[:-1])
+        if not all(isinstance(each, Graph) for each in args[:-1]):  # names and graphs were compared before
+            _check_same_call(name, group, args[:-1])
         before = group.sent_bytes
         found = find(*args)
         run.explain(f"this rank sent {group.sent_bytes - before:,} bytes to other ranks")
@@ -119,17 +120,17 @@ def program_memory(program: type[Program], graph: Graph, schedule: Schedule, **g
     return in_turn(engine.running(schedule.num_threads or 1, fields), gathered)
 
 
-def own_part(graph: Graph, group: Group, *, weighted: bool) -> Graph:
+def own_part(graph: Graph, group: Group, *, weighted: bool, inward: bool = False) -> Graph:
     """The directed graph of all vertices with the arcs of this rank, about as many as of each other; of a graph in a
-    file nothing else is read.
+    file nothing else is read. All ranks call it.
 
     Args:
         graph, group: the graph, and the ranks.
         weighted: whether weights are needed.
+        inward: whether with the in-edges of the same vertices instead, as arcs from these; the graph has in-edges.
     """
-    ranges, in_part = _ranges(graph, group)
-    own, weighs = ranges.own, weighted and graph.weighted
-    rows: Any = checked_part(graph, group, ranges, weights=weighs) if in_part else graph
+    own, weighs = _ranges(graph, group).own, weighted and graph.weighted
+    rows = _rows(graph, group, weighs, inward)
     first, end = int(rows.offsets[own.start]), int(rows.offsets[own.stop])
     offsets = np.zeros(graph.num_vertices + 1, offset_dtype(end - first))
     offsets[own.start : own.stop + 1] = rows.offsets[own.start : own.stop + 1] - first
@@ -138,17 +139,37 @@ def own_part(graph: Graph, group: Group, *, weighted: bool) -> Graph:
     return Graph(Rows(offsets, rows.targets[first:end], weights), Ids(graph.num_vertices), True, 0)
 
 
-def own_arcs(graph: Graph, group: Group) -> tuple[slice, int]:
-    """The vertices that have arcs in `own_part`, and how many arcs these are; of a graph in a file as it says."""
-    ranges, in_part = _ranges(graph, group)
-    offsets = graph.unchecked_offsets() if in_part else graph.offsets
-    return ranges.own, int(offsets[ranges.own.stop]) - int(offsets[ranges.own.start])
+def _rows(graph: Graph, group: Group, weighs: bool, inward: bool) -> Any:
+    """Rows, or in-edges: those of all vertices in memory, or those of this rank's in a file, which are checked."""
+    if _in_part(graph, group, inward):
+        return checked_part(graph, group, _ranges(graph, group), inward=inward, weights=weighs)
+    if inward:
+        return Rows(graph.in_offsets, graph.in_sources, graph.in_weights if weighs else None)
+    return graph
 
 
-def _ranges(graph: Graph, group: Group) -> tuple[Ranges, bool]:
-    """The vertices whose arcs ranks have, and whether they read those of a file alone."""
-    in_part = group.size > 1 and graph.part(slice(0, 0)) is not None
-    return ranges_of(graph, group, False, in_part), in_part
+def own_arcs(graph: Graph, group: Group, *, inward: bool = False) -> tuple[slice, int]:
+    """The vertices that have arcs in `own_part`, and how many arcs these are; of a graph in a file as it says.
+
+    Args:
+        graph, group, inward: see `own_part`.
+    """
+    own = _ranges(graph, group).own
+    if _in_part(graph, group, inward):
+        offsets = graph.unchecked_offsets(inward=inward)
+    else:
+        offsets = graph.in_offsets if inward else graph.offsets
+    return own, int(offsets[own.stop]) - int(offsets[own.start])
+
+
+def _ranges(graph: Graph, group: Group) -> Ranges:
+    """The vertices whose arcs ranks have."""
+    return ranges_of(graph, group, False, _in_part(graph, group))
+
+
+def _in_part(graph: Graph, group: Group, inward: bool = False) -> bool:
+    """Whether ranks read the rows of their vertices, or the in-edges, alone, of a file."""
+    return group.size > 1 and graph.part(slice(0, 0), inward=inward) is not None
 
 
 def share_of(number: int, group: Group) -> slice:

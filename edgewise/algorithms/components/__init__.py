@@ -107,8 +107,8 @@ def connected_components(
 ) -> ComponentsResult:
     """The connected components of a graph, directions ignored. Labels do not depend on the number of threads.
 
-    In-edges of a directed graph are used if it has them already; they are not made for this. A run as a program lays
-    the edges of a directed graph out both ways; the graph keeps that.
+    In-edges of a directed graph are used if it has them already, by ranks on GPUs, too; they are not made for this. A
+    run as a program lays the edges of a directed graph out both ways; the graph keeps that.
 
     Args:
         graph: directed or undirected; weights are not looked at.

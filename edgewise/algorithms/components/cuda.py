@@ -53,6 +53,8 @@ ROOTS, SKIPPED, SAMPLED, LARGEST = (HOST.take() for _ in range(4))
 SAMPLE, SLOTS, FIRST_ARCS = THREADS, 2 * THREADS, HEADS
 #: Passes over all vertices.
 PASSES = 5
+#: Vertices and arcs together that a warp takes at a time where all arcs are looked at, see `_link_evenly`.
+SHARE = 2 * THREADS
 
 
 class Labelling(NamedTuple):
@@ -210,8 +212,39 @@ def _link_heads(it: Any, generation: Any) -> Any:
     return generation
 
 
-def make_link_trees(with_heads: bool) -> Any:
-    """``link_trees(it, roots, counts, best)``: link trees along all arcs, of vertices with or without heads.
+@device_function
+def _link_evenly(offsets: Any, ends: Any, first_arc: Any, low: Any, high: Any, label: Any) -> None:
+    """Link the vertices from `low` to `high` - 1 along all arcs of their rows from number `first_arc` on.
+
+    A vertex has a place, and so has each of its arcs after it. Warps take equal shares of the places: so a vertex of
+    high degree keeps no warp longer than others.
+    """
+    begin, end = np.int64(offsets[low]) + low, np.int64(offsets[high]) + high
+    warp, warps = np.int64(thread_index() // WARP), np.int64(num_threads() // WARP)
+    for first in range(begin + warp * SHARE, end, warps * SHARE):
+        stop = min(first + SHARE, end)
+        v, above = np.int64(low), np.int64(high)
+        while above - v > 1:
+            middle = (v + above) // 2
+            if np.int64(offsets[middle]) + middle <= first:
+                v = middle
+            else:
+                above = middle
+        while v < high and np.int64(offsets[v]) + v < stop:
+            u, start, count = v + lane(), np.int64(0), np.int64(0)
+            if u < high:  # arc k of u is at place k + u + 1
+                start = max(np.int64(offsets[u]) + first_arc, first - u - 1)
+                count = max(np.int64(0), min(np.int64(offsets[u + 1]), stop - u - 1) - start)
+            _link_all(u, start, count, np.int64(0), (ends, label))
+            v += WARP
+
+
+def make_link_trees(with_heads: bool, evenly: bool = False) -> Any:
+    """``link_trees(it, roots, counts, best)``: link trees along all arcs.
+
+    Args:
+        with_heads: whether vertices have heads.
+        evenly: whether warps take equal shares where nothing is skipped.
 
     All threads call it. ``roots``, ``counts`` and ``best`` are arrays that a block shares, see `most_frequent`. Threads
     do not wait for each other at the end. It returns the turn of the barrier, the root of the largest tree, how many of
@@ -238,6 +271,12 @@ def make_link_trees(with_heads: bool) -> Any:
         skip = directed == 0 or it.has_in_edges != 0
         if skip and sampled * 10 < SAMPLE:
             skip = False
+        if evenly and not skip:
+            _link_evenly(offsets, targets, np.int64(FIRST_ARCS), low, high, label)
+            # Other ranks may skip arcs into vertices of this one.
+            if directed != 0 and it.has_in_edges != 0 and (low > 0 or high < it.n):
+                _link_evenly(graph.in_offsets, graph.in_sources, np.int64(0), low, high, label)
+            return generation, largest, sampled, skip
         for begin in range(low + me - lane(), high, num_threads()):
             v, nothing = begin + lane(), np.int64(0)
             start, count, in_start, in_count = nothing, nothing, nothing, nothing

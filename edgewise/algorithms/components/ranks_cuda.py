@@ -7,9 +7,10 @@ vertices is in. Then ranks tell each other the parents of all vertices, in round
 it, then 2, 4, and so on, and links each vertex to the parent that it is told. So each knows the trees of all ranks at
 the end, of however many there are.
 
-An arc of an undirected graph is seen from both ends, perhaps by two ranks. If both skip it, its ends are in the largest
-trees of these ranks, which one component has in the end, mostly. Where they are in two, such an arc might have joined
-them: then all ranks begin again, and skip nothing. Nor do they in directed graphs, whose arcs are seen from one end.
+An arc of an undirected graph is seen from both ends, perhaps by two ranks. So is one of a directed graph that has its
+in-edges: ranks have those of their vertices on their GPUs, too. If both skip it, its ends are in the largest trees of
+these ranks, which one component has in the end, mostly. Where they are in two, such an arc might have joined them: then
+all ranks begin again, and skip nothing. Nor do they if a rank has no in-edges, or no room for them.
 
 Roots are hooked to smaller ones, so labels are those of one process, whatever the order.
 """
@@ -58,6 +59,7 @@ from edgewise.kernels.cuda.memory import (
     copy_of,
     device_number,
     empty,
+    fits,
     host_copy,
     room,
     signals,
@@ -72,6 +74,8 @@ _BYTES = 12
 _FEW = max(WARP, THREADS // 4)
 #: In place of a tree: none was skipped.
 _NONE = -1
+#: What ranks tell each other: whether rows are there, whether in-edges are, and whether there is room for in-edges.
+_THERE, _IN_THERE, _HAS_ROOM = 1, 2, 4
 
 
 class Joining(NamedTuple):
@@ -91,7 +95,7 @@ class Joining(NamedTuple):
 
 
 JOINING = (type_of(Joining),)
-_link_trees = make_link_trees(False)
+_link_trees = make_link_trees(False, evenly=True)
 
 
 def trees_kernel(it):
@@ -136,42 +140,74 @@ def _flatten() -> Kernel:
     return fixed_kernel(flatten_kernel, JOINING, threads=_FEW)
 
 
-def _own_arcs(graph: Graph, group: Group) -> GraphOnGpu:
-    """The rows of this rank's vertices on its GPU, and empty ones of the others. All ranks call it."""
-    part = own_part(graph, group, weighted=False)
-    offsets, targets = part.offsets, part.targets
-    with room(_NAME, offsets.nbytes + targets.nbytes):
-        rows = copy_of(offsets), copy_of(targets)
-    return GraphOnGpu(*rows, *rows)
+def _own_arcs(graph: Graph, group: Group, inward: bool) -> tuple[Any, Any]:
+    """Offsets and ends of the rows of this rank's vertices, or of their in-edges, on its GPU; other rows are empty. All
+    ranks call it."""
+    part = own_part(graph, group, weighted=False, inward=inward)
+    offsets = part.offsets.astype(csr.offset_dtype(graph.num_arcs), copy=False)
+    with room(_NAME, offsets.nbytes + part.targets.nbytes):
+        return copy_of(offsets), copy_of(part.targets)
 
 
-def _laid_out(graph: Graph, run: Execution, group: Group) -> tuple[GraphOnGpu, slice, Any]:
-    """The rows of this rank's vertices, these vertices, and room for labels.
+def _row_bytes(graph: Graph, group: Group, inward: bool) -> int:
+    """The bytes of what `_own_arcs` gives."""
+    _, arcs = own_arcs(graph, group, inward=inward)
+    return np.dtype(csr.offset_dtype(graph.num_arcs)).itemsize * (graph.num_vertices + 1) + 4 * arcs
+
+
+def _laid_out(graph: Graph, run: Execution, group: Group) -> tuple[GraphOnGpu, bool, Any]:
+    """The rows of this rank's vertices, whether their in-edges are among them, and room for labels.
+
+    In-edges are if a directed graph has them on all ranks, and all of these have room.
 
     Raises:
         MemoryLimitError: on all ranks, if one of them has no room.
     """
-    n, (own, arcs) = graph.num_vertices, own_arcs(graph, group)
-    of_graph = np.dtype(csr.offset_dtype(arcs)).itemsize * (n + 1) + 4 * arcs
-    there, label, refused = graph.gpu.has(_own_arcs, group), None, None
-    needed = _BYTES * n + of_graph * (not there)
+    n, gpu, limit = graph.num_vertices, graph.gpu, run.memory_limit
+    there, in_there = (gpu.has(_own_arcs, group, inward) for inward in (False, True))
+    least, of_in_edges = _BYTES * n + _row_bytes(graph, group, False), 0
+    needed = _BYTES * n if there else least
+    label, refused, has_in_edges = None, None, graph.directed and graph.has_in_edges
     try:
-        check_limit(_NAME, run.memory_limit, _BYTES * n + of_graph, where="on the GPU")
+        check_limit(_NAME, limit, least, where="on the GPU")
         with room(_NAME, needed):
             label = empty(n, np.int32)
     except MemoryLimitError as error:
         refused = error
-    is_there = group.refuse_together(refused, there)
-    stop_if_explained(run, graph, needed)
-    if not all(is_there):
-        graph.gpu.drop(_own_arcs, group)
+    if has_in_edges:
+        of_in_edges = _row_bytes(graph, group, True)
+        has_in_edges = (limit is None or least + of_in_edges <= limit) and (
+            in_there or fits(needed + of_in_edges)
+        )
+    told = group.refuse_together(refused, _THERE * there + _IN_THERE * in_there + _HAS_ROOM * has_in_edges)
+    has_in_edges = all(word & _HAS_ROOM for word in told)
+    stop_if_explained(run, graph, needed + of_in_edges * (has_in_edges and not in_there))
+    if not all(word & _THERE for word in told):
+        _bring(graph, run, group, False)
+    if has_in_edges and not all(word & _IN_THERE for word in told):
         try:
-            laid_out(run, "brought the arcs of this rank to the GPU", graph, _own_arcs, group)
-        except MemoryLimitError as error:
-            refused = error
-        group.refuse_together(refused)
+            _bring(graph, run, group, True)
+        except MemoryLimitError:
+            has_in_edges = False
+    if not has_in_edges:
+        gpu.drop(_own_arcs, group, True)
+        if graph.directed and graph.has_in_edges:
+            run.explain("a rank has no in-edges, or no room for them on its GPU")
     run.begun = True
-    return graph.gpu.kept(_own_arcs, group), own, label
+    rows = gpu.kept(_own_arcs, group, False)
+    in_rows = gpu.kept(_own_arcs, group, True) if has_in_edges else rows
+    return GraphOnGpu(*rows, *in_rows), has_in_edges, label
+
+
+def _bring(graph: Graph, run: Execution, group: Group, inward: bool) -> None:
+    """Bring rows to the GPUs of all ranks. Raises MemoryLimitError on all of them if one has no room."""
+    refused, what = None, "in-edges" if inward else "arcs"
+    graph.gpu.drop(_own_arcs, group, inward)
+    try:
+        laid_out(run, f"brought the {what} of this rank to the GPU", graph, _own_arcs, group, inward)
+    except MemoryLimitError as error:
+        refused = error
+    group.refuse_together(refused)
 
 
 def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, int]:
@@ -181,28 +217,43 @@ def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, in
         MemoryLimitError: on all ranks, if one of them has no room.
         DistributedError: another rank has ended, or does not answer in time.
     """
-    rows, own, label = _laid_out(graph, run, group)
+    rows, has_in_edges, label = _laid_out(graph, run, group)
+    own, _ = own_arcs(graph, group)
     with run.laying_out():
         channel = channel_of(group)
     run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")
-    passes, skips, is_found = 0, not graph.directed, False
+    passes, skips, is_found = 0, has_in_edges or not graph.directed, False
     with channel.in_run():
         while not is_found:
-            skipped = _link_all(rows, own, label, skips, channel, group, run)
+            directed = graph.directed or not skips
+            skipped = _link_all(rows, own, label, directed, skips, channel, group, run)
             roots = _flattened(label)
             is_found, skips, passes = _is_one(label, skipped), False, passes + 1 + joining_rounds(group)
     return label, roots, passes
 
 
 def _link_all(
-    rows: GraphOnGpu, own: slice, label: Any, skips: bool, channel: Channel, group: Group, run: Execution
+    rows: GraphOnGpu,
+    own: slice,
+    label: Any,
+    directed: bool,
+    skips: bool,
+    channel: Channel,
+    group: Group,
+    run: Execution,
 ) -> set[int]:
-    """Link trees along the arcs of all ranks, but for those that ranks skip; the roots of the trees that they skip."""
+    """Link trees along the arcs of all ranks, but for those that ranks skip; the roots of the trees that they skip.
+
+    Args:
+        rows, own, label, channel, group, run: what is linked, on which ranks.
+        directed: whether arcs are seen from their sources alone, or by in-edges.
+        skips: whether ranks may skip arcs; if `directed`, by the in-edges.
+    """
     n, host = len(label), signals(HOST.size)
     # A rank without vertices, and so without arcs, takes its sample from all.
     low, high = (own.start, own.stop) if own.start < own.stop else (0, n)
     control = zeros(CONTROL.size, np.int64)
-    passed = Labelling(rows, rows.targets, label, control, host, n, not skips, False, low, high)
+    passed = Labelling(rows, rows.targets, label, control, host, n, directed, directed and skips, low, high)
     _trees(offset_dtype(rows)).start([passed])
     wait(host, None)
     largest = int(host[LARGEST])
