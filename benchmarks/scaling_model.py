@@ -97,8 +97,8 @@ def exchange_line() -> tuple[float, float]:
 #: (NVIDIA/nccl-tests issue 212, a maintainer); in its place, what two GPUs had. InfiniBand NDR, 400 Gb/s: 48 to 49 GB/s
 #: for a ConnectX-7, and all-to-all has the rate of one adapter for each GPU (NVIDIA/nccl-tests issue 267, maintainers).
 #: All-reduces of 4 bytes took 6 us between two H100 with CUDA graphs (NVIDIA/nccl issue 1259), 46 to 50 us among 16
-#: GPUs of two hosts with NDR (NVIDIA/nccl issue 1244): hosts add that difference to the measured latency. 1 us a message
-#: is an assumption.
+#: GPUs of two hosts with NDR (NVIDIA/nccl issue 1244): hosts add that difference to the measured latency. A message
+#: takes 1 us by assumption.
 NEAR, NVLINK = exchange_line()
 H200 = Links(8, NVLINK, 48e9, NEAR, NEAR + 44e-6, 1e-6)
 #: NVLink 3 of an A100, 300 GB/s each way (NVIDIA, Ampere tuning guide), and HDR, 200 Gb/s, less as much.
