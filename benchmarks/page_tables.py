@@ -19,6 +19,7 @@ AUTOMATIC = RESULTS / "automatic-2026-11-27-H100.csv"
 BEYOND = RESULTS / "2026-11-26-H100-beyond.csv"
 LARGE = RESULTS / "2026-11-26-H100-large.csv"
 DISTRIBUTED = RESULTS / "2026-11-27-2-cores-distributed.csv"
+DISTRIBUTED_GPU = RESULTS / "2026-11-27-2xH200-distributed.csv"
 GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
 NETWORKX = RESULTS / "2026-11-27-2-cores-networkx.csv"
 #: How algorithms and programs are named in tables.
@@ -31,6 +32,30 @@ NAMES = {
     "IntegerPageRank": "PageRank in integers, 20 supersteps",
     "PageRank": "PageRank, 20 supersteps",
 }
+#: What ranks with GPUs ran.
+TASKS = {
+    "BFS": "BFS (program)",
+    "SSSP": "SSSP (program)",
+    "PageRank": "PageRank (program), 20 supersteps",
+    "IntegerPageRank": "PageRank in integers (program), 20 supersteps",
+    "Components": "components (program)",
+    "pagerank": "`pagerank`, float32, 20 iterations",
+    "components": "`connected_components`",
+    "betweenness": "`betweenness`, 64 sources",
+    "bfs": "`bfs`",
+    "sssp": "`sssp`",
+}
+#: How many times as fast as the fastest run on one GPU two should be: what counts as such a run, and the aim.
+AIMS = {
+    "PageRank": (("pagerank", "PageRank"), 1.85),
+    "betweenness by sources": (("betweenness",), 1.95),
+    "shortest paths": (("sssp", "SSSP"), 1.5),
+    "components": (("components", "Components"), 1.5),
+    "BFS by pushing": (("BFS",), 1.6),
+    "BFS, on one GPU by both directions": (("bfs", "BFS"), 1.15),
+}
+#: PageRank's billions of arcs a second of each of two GPUs.
+AIM_RATE = 25
 #: What reads a file, by the beginnings of contenders.
 READERS = {
     "polars": "polars, columns",
@@ -208,6 +233,48 @@ def grid_table(rows: Rows) -> str:
     return markdown(head, body)
 
 
+def faster(one: float, two: float) -> str:
+    """How many times as fast as one two are."""
+    return f"{one / two:.{2 if one / two >= 0.1 else 3}f}"
+
+
+def two_gpus_table(rows: Rows) -> str:
+    """One GPU, and one and two ranks with a GPU each, by task and scale; what two exchange."""
+    found = {(row["program"], row["graph"], row["ranks"]): row for row in rows}
+    body = []
+    for name in TASKS:
+        for graph in dict.fromkeys(row["graph"] for row in rows):
+            one, two = (found[name, graph, ranks] for ranks in ("1", "2"))
+            plain, alone, ms = float(one["plain_ms"]), one["ms"], float(two["ms"])
+            sent = significant(float(two["sent_bytes"]) / 1e6)
+            body.append([
+                TASKS[name], graph.removeprefix("rmat"), significant(plain),
+                significant(float(alone)) if alone else "", significant(ms), faster(plain, ms),
+                f"{float(two['exchange_share']):.0%}", two["exchanges"], f"{sent} MB",
+            ])  # fmt: skip
+    head = ["ms", "scale", "one GPU", "one rank", "two ranks", "faster", "exchanging", "exchanges", "sent"]
+    return markdown(head, body)
+
+
+def aims_table(rows: Rows) -> str:
+    """How many times as fast as one GPU two are on the largest graph, and what was aimed at."""
+    largest = max(int(row["arcs"]) for row in rows)
+    of_largest = [row for row in rows if int(row["arcs"]) == largest]
+    body = []
+    for name, (counted, aim) in AIMS.items():
+        fastest = [
+            min(float(row[key]) for row in of_largest if row["program"] in counted and row["ranks"] == ranks)
+            for key, ranks in (("plain_ms", "1"), ("ms", "2"))
+        ]
+        met = "met" if fastest[0] >= aim * fastest[1] else "missed"
+        body.append([name, *map(significant, fastest), faster(*fastest), f"{aim:g}", met])
+    (two,) = [row for row in of_largest if (row["program"], row["ranks"]) == ("pagerank", "2")]
+    rate = float(two["supersteps"]) * largest / 2 / (1e6 * float(two["ms"]))
+    met = "met" if rate >= AIM_RATE else "missed"
+    body.append(["PageRank, 1e9 arcs a second and GPU", "", "", f"{rate:.3g}", f"{AIM_RATE}", met])
+    return markdown(["", "one GPU, ms", "two, ms", "measured", "aim", ""], body)
+
+
 def networkx_tables(rows: Sequence[Row]) -> dict[str, str]:
     """Functions by NetworkX and by its backends, with the conversion and after it; and conversions to edgewise."""
     names = dict.fromkeys(["edgewise", *(row.contender for row in rows if row.contender != "networkx")])
@@ -286,6 +353,8 @@ def blocks() -> dict[str, dict[str, str]]:
         "docs/distributed.md": {
             "ranks": ranks_table(csv_rows(DISTRIBUTED)),
             "grid": grid_table(csv_rows(GRID)),
+            "two gpus": two_gpus_table(csv_rows(DISTRIBUTED_GPU)),
+            "aims": aims_table(csv_rows(DISTRIBUTED_GPU)),
         },
         "docs/networkx.md": networkx_tables(read_rows(NETWORKX)),
     }

@@ -1,4 +1,4 @@
-"""A model of runs on 2 to 1,024 GPUs, made of counted partitions, rates of one GPU, and figures of links.
+"""A model of runs on 2 to 1,024 GPUs, made of counted partitions, runs on one and two GPUs, and figures of networks.
 
 `python -m benchmarks.scaling_tables` puts its tables into docs/design/scaling.md, which says what they mean.
 
@@ -15,6 +15,9 @@ exp(-d / p): the p - 1 ranks that do not own the vertex send (p - 1) (1 - exp(-d
 this is fitted. In a grid of r x r ranks the r - 1 ranks of a column send messages, and owners send states to the r - 1
 other ranks of a row: twice `ghosts` of r.
 
+Two constants are solved for: `ew.pagerank` on two GPUs exchanges values of one length again and again, and what an
+exchange takes at scales 22 and 26 gives a latency and a rate (`exchange_line`).
+
 What is fitted to counted partitions of scales 16 to 20, and compared with scale 22: how much more the busiest rank has
 than the mean, as a power of x = p * 0.76**s, which is the share that the vertex of most arcs has of a rank's mean; and
 how much more searches and shortest paths send than one superstep of all vertices.
@@ -30,14 +33,19 @@ import numpy as np
 from benchmarks.results import ROOT, csv_rows
 
 RESULTS = ROOT / "benchmarks" / "results"
-PARTITIONS, GPU = RESULTS / "2026-11-27-2-cores-partitions.csv", RESULTS / "2026-11-26-H100.csv"
+PARTITIONS, GPU = RESULTS / "2026-11-27-2-cores-partitions.csv", RESULTS / "2026-11-27-H100.csv"
+TWO = RESULTS / "2026-11-27-2xH200-distributed.csv"
+#: The scales of these runs on one and two GPUs; rates of one GPU are of the second.
+SMALL, LARGE = 22, 26
+#: For each run: what was measured on one GPU, and how often it goes over all arcs.
+MEASURED = {"pagerank": ("pagerank", 20), "bfs": ("BFS", 1), "sssp": ("SSSP", 1)}
 #: Arcs of a vertex, and the part of them that the likelier half of the vertices has.
 DEGREE, LIKELY = 16, 0.76
 FITTED, HELD_OUT = (16, 18, 20), 22
 VALUE = NUMBER = 4
 #: Bytes for each vertex: an offset; and the values that a program of one field has, its message, and its value before.
 OFFSET, FIELDS = 8, 12
-MEMORY = 80e9
+MEMORY = 141e9
 
 
 @dataclass(frozen=True)
@@ -59,14 +67,42 @@ class Links:
     message: float
 
 
-#: NVLink 4 of an H100: 900 GB/s, 450 each way (NVIDIA, Hopper tuning guide), of which NCCL's protocol leaves 370
-#: (NVIDIA/nccl-tests issue 212, a maintainer). InfiniBand NDR, 400 Gb/s: 48 to 49 GB/s for a ConnectX-7, and all-to-all
-#: has the rate of one adapter for each GPU (NVIDIA/nccl-tests issue 267, maintainers). All-reduces of 4 bytes took 6 us
-#: between two H100 with CUDA graphs (NVIDIA/nccl issue 1259), 46 to 50 us among 16 GPUs of two hosts with NDR
-#: (NVIDIA/nccl issue 1244). 10 us within a host and 1 us a message are assumptions.
-H100 = Links(8, 370e9, 48e9, 10e-6, 50e-6, 1e-6)
+@functools.cache
+def measured() -> dict[tuple[str, int, int], dict[str, str]]:
+    """The rows of one and two GPUs, by program or algorithm, scale, and number of GPUs."""
+    rows = csv_rows(TWO)
+    return {(r["program"], int(r["graph"].removeprefix("rmat")), int(r["ranks"])): r for r in rows}
+
+
+def exchanging(name: str, scale: int) -> tuple[float, float]:
+    """The seconds that the slower of two ranks spends on exchanges in a run, and the bytes that a rank sends in it."""
+    row = measured()[name, scale, 2]
+    return 1e-3 * float(row["ms"]) * float(row["exchange_share"]), int(row["sent_bytes"]) / 2
+
+
+@functools.cache
+def exchange_line() -> tuple[float, float]:
+    """The latency of an exchange, in seconds, and the bytes a second beyond it, of `ew.pagerank` on two GPUs."""
+    points = []
+    for scale in (SMALL, LARGE):
+        spent, sent = exchanging("pagerank", scale)
+        size = VALUE * int(measured()["pagerank", scale, 2]["vertices"]) / 2  # of an exchange
+        points.append((size, spent / round(sent / size)))
+    (few, short), (many, long) = points
+    rate = (many - few) / (long - short)
+    return short - few / rate, rate
+
+
+#: NVLink 4 has 900 GB/s, 450 each way (NVIDIA, Hopper tuning guide), of which NCCL's protocol leaves 370
+#: (NVIDIA/nccl-tests issue 212, a maintainer); in its place, what two GPUs had. InfiniBand NDR, 400 Gb/s: 48 to 49 GB/s
+#: for a ConnectX-7, and all-to-all has the rate of one adapter for each GPU (NVIDIA/nccl-tests issue 267, maintainers).
+#: All-reduces of 4 bytes took 6 us between two H100 with CUDA graphs (NVIDIA/nccl issue 1259), 46 to 50 us among 16
+#: GPUs of two hosts with NDR (NVIDIA/nccl issue 1244): hosts add that difference to the measured latency. A message
+#: takes 1 us by assumption.
+NEAR, NVLINK = exchange_line()
+H200 = Links(8, NVLINK, 48e9, NEAR, NEAR + 44e-6, 1e-6)
 #: NVLink 3 of an A100, 300 GB/s each way (NVIDIA, Ampere tuning guide), and HDR, 200 Gb/s, less as much.
-A100 = Links(8, 300e9 * 37 / 45, 24e9, 10e-6, 50e-6, 1e-6)
+A100 = Links(8, NVLINK * 300 / 450, 24e9, NEAR, NEAR + 44e-6, 1e-6)
 
 
 @functools.cache
@@ -86,11 +122,25 @@ def counted() -> list[dict[str, str]]:
 
 @functools.cache
 def rates() -> dict[str, float]:
-    """Arcs a second of one H100 on rmat22: of the algorithm for PageRank, of plain programs for the others."""
+    """Arcs a second of one H200 at scale 26: of the algorithm for PageRank, of programs for the others."""
+    return h200_rates(LARGE)
+
+
+def h200_rates(scale: int) -> dict[str, float]:
+    """The same at this scale."""
+    found = {}
+    for run, (name, times) in MEASURED.items():
+        row = measured()[name, scale, 1]
+        found[run] = int(row["arcs"]) * times / (1e-3 * float(row["plain_ms"]))
+    return found
+
+
+def h100_rates() -> dict[str, float]:
+    """The same of one H100 on rmat22, by the rows of one GPU alone."""
     rows = {(r["algorithm"], r["what"]): r for r in csv_rows(GPU) if r["graph"] == "rmat22"}
-    what = {"pagerank": "edgewise", "bfs": "plain program", "sssp": "plain program"}
+    found = {"pagerank": rows["pagerank", "edgewise"]}
+    found |= {name: rows[name, "plain program"] for name in ("bfs", "sssp")}
     iterations = {"pagerank": 50}
-    found = {name: rows[name, how] for name, how in what.items()}
     return {
         name: int(row["arcs"]) * iterations.get(name, 1) / (1e-3 * float(row["ms"]))
         for name, row in found.items()
@@ -173,12 +223,15 @@ class Ways:
     Attributes:
         partition: "ranges" or "grid".
         kept: numbers are exchanged once, since all supersteps send to the same vertices: a value alone, and no sizes.
+        whole: each rank tells each other one the values of all its vertices, whether it needs them or not: a value
+            alone, in one exchange, as `ew.pagerank` does. Not in grids, nor with `kept` or `in_host`.
         in_host: the GPUs of a host combine their messages first, over NVLink.
         overlap: computing and exchanging at the same time.
     """
 
     partition: str = "ranges"
     kept: bool = False
+    whole: bool = False
     in_host: bool = False
     overlap: bool = False
 
@@ -193,6 +246,8 @@ def _sent(scale: int, ranks: int, ways: Ways, links: Links) -> tuple[float, floa
 
     if ranks == 1:
         return 0, 0, 0
+    if ways.whole:
+        return (host - 1) * VALUE * own, (ranks - host) * VALUE * own, ranks - 1
     if ways.partition == "grid":  # the GPUs of a host are neighbours in a row
         side = math.sqrt(ranks)
         each = size(own * ghosts(scale, side), side - 1)
@@ -207,7 +262,7 @@ def _sent(scale: int, ranks: int, ways: Ways, links: Links) -> tuple[float, floa
     return near * each, (1 - near) * each, ranks - 1
 
 
-def seconds(run: str, scale: int, ranks: int, ways: Ways = Ways(), links: Links = H100) -> float:
+def seconds(run: str, scale: int, ranks: int, ways: Ways = Ways(), links: Links = H200) -> float:
     """The time of an iteration of PageRank ("pagerank"), of a search ("bfs"), or of shortest paths ("sssp")."""
     fit, counts = fits(), {"pagerank": "dense"}.get(run, run)
     compute = DEGREE * 2.0**scale / ranks / rates()[run]
@@ -215,15 +270,27 @@ def seconds(run: str, scale: int, ranks: int, ways: Ways = Ways(), links: Links 
         return compute
     name = f"{counts} {ways.partition}"
     compute *= fit[f"{name} balance"].formula(scale, ranks)
-    more = fit[f"{name} more"].formula(scale, ranks) * fit[f"{name} busiest"].formula(scale, ranks)
+    more = 1.0
+    if not ways.whole:
+        more = fit[f"{name} more"].formula(scale, ranks) * fit[f"{name} busiest"].formula(scale, ranks)
     rounds = fit[f"{counts} rounds"].formula(scale, ranks) if counts != "dense" else 1
     near, far, messages = _sent(scale, ranks, ways, links)
     exchange = more * max(near / links.nvlink, far / links.network)
     latency = links.near if ranks <= links.host else links.far
-    exchange += rounds * (
-        (2 if ways.kept else 3) * latency + (1 if ways.kept else 2) * messages * links.message
-    )
+    collectives = 1 if ways.whole else 2 if ways.kept else 3
+    each = 1 if ways.whole or ways.kept else 2
+    exchange += rounds * (collectives * latency + each * messages * links.message)
     return max(compute, exchange) if ways.overlap else compute + exchange
+
+
+def betweenness_seconds(ranks: int) -> float:
+    """The time of the sources of betweenness that were measured, dealt to GPUs of one host. Each rank sends the others
+    their shares of its sums, 8 bytes a vertex, and then the sums of its own share."""
+    row = measured()["betweenness", LARGE, 1]
+    compute, share = 1e-3 * float(row["plain_ms"]) / ranks, 8 * int(row["vertices"]) / ranks
+    if ranks == 1:
+        return compute
+    return compute + 2 * ((ranks - 1) * (share / H200.nvlink + H200.message) + H200.near)
 
 
 def gigabytes(scale: int, ranks: int, compact: bool, weights: bool = False) -> float:
@@ -236,5 +303,5 @@ def gigabytes(scale: int, ranks: int, compact: bool, weights: bool = False) -> f
 
 
 def fits_memory(scale: int, ranks: int, compact: bool, weights: bool = False) -> bool:
-    """Whether a GPU of 80 GB has room."""
+    """Whether an H200, of 141 GB, has room."""
     return 1e9 * gigabytes(scale, ranks, compact, weights) <= MEMORY

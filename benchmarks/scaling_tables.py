@@ -1,24 +1,33 @@
 """The tables of docs/design/scaling.md: `python -m benchmarks.scaling_tables` puts them into their places.
 
-Those of partitions are of counted rows, the others of the model of `benchmarks.scaling_model`.
+Those of partitions are of counted rows, those of what was measured of the rows of one and two GPUs, and the others of
+the model of `benchmarks.scaling_model`.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 
+from benchmarks.page_tables import TASKS, faster, significant
 from benchmarks.results import ROOT
 from benchmarks.scaling_model import (
     A100,
     DEGREE,
     FITTED,
-    H100,
+    H200,
     HELD_OUT,
+    LARGE,
+    SMALL,
     Ways,
+    betweenness_seconds,
     counted,
+    exchanging,
     fits,
     fits_memory,
     ghosts,
     gigabytes,
+    h100_rates,
+    h200_rates,
+    measured,
     rates,
     seconds,
 )
@@ -35,6 +44,8 @@ WAYS = {
     "combined in hosts, kept, overlapped": Ways(kept=True, in_host=True, overlap=True),
 }
 BEST = "combined in hosts, kept, overlapped"
+#: Runs of the model, as rows of measured ones are called.
+RUNS = {"pagerank": "pagerank", "bfs": "BFS", "sssp": "SSSP"}
 Row = dict[str, str]
 
 
@@ -152,7 +163,7 @@ def _times(run: str, ways: Ways) -> str:
             return ""
         time, one = seconds(run, scale, ranks, ways), seconds(run, scale, 1)
         mark = "" if fits_memory(scale, ranks, False, weights) else "*"
-        return f"{1e3 * time:,.3g}{mark} ({one / time:.3g}, {one / time / ranks:.0%})"
+        return f"{significant(1e3 * time)}{mark} ({one / time:.3g}, {one / time / ranks:.0%})"
 
     return _by_gpus(cell)
 
@@ -160,12 +171,12 @@ def _times(run: str, ways: Ways) -> str:
 def lifts_table() -> str:
     """An iteration of PageRank, and a search, in each way."""
     cases = [(30, 64), (26, 1024), (30, 1024), (36, 1024)]
-    rows = [("pagerank", f"PageRank, {name}", ways, H100) for name, ways in WAYS.items()]
+    rows = [("pagerank", f"PageRank, {name}", ways, H200) for name, ways in WAYS.items()]
     rows += [
-        ("bfs", f"BFS, {name}", ways, H100)
+        ("bfs", f"BFS, {name}", ways, H200)
         for name, ways in (("numbers and values", Ways()), ("grid", Ways("grid")))
     ]
-    slow = replace(H100, network=H100.network / 4)
+    slow = replace(H200, network=H200.network / 4)
     rows += [
         ("pagerank", f"PageRank, {name}, a quarter of the network", WAYS[name], slow)
         for name in ("numbers and values", BEST)
@@ -196,35 +207,115 @@ def limits_table() -> str:
     return markdown(["scale", *(name for name, *_ in cases)], body)
 
 
-def published_table() -> str:
-    """Published figures, and what the model says of the nearest case."""
+def figures_table() -> str:
+    """What the model takes from measurements of two GPUs, and from others."""
+    nvlink = f"{1e-9 * H200.nvlink:.0f} GB/s each way"
+    near, far = (f"{1e6 * each:.0f} µs" for each in (H200.near, H200.far))
+    links = (
+        "links have 450 (NVIDIA, Hopper tuning guide), of which NCCL leaves 370 (NVIDIA/nccl-tests issue 212)"
+    )
+    body = [
+        ["NVLink 4", nvlink, f"measured, `pagerank` on two H200; {links}"],
+        ["collective in a host", near, "measured likewise; 6 µs between two H100 in NVIDIA/nccl issue 1259"],
+        [
+            "InfiniBand NDR",
+            "400 Gb/s a GPU, 48 GB/s",
+            "NVIDIA/nccl-tests issue 267: 48 to 49, and all-to-all has one adapter's rate",
+        ],
+        [
+            "collective among hosts",
+            far,
+            "44 µs more than in a host: 46 to 50 µs on 16 GPUs of two hosts in NVIDIA/nccl issue 1244, in place of "
+            "those 6; assumed for 128 hosts",
+        ],
+        ["each message", f"{1e6 * H200.message:.0f} µs", "assumed"],
+    ]
+    return markdown(["figure", "value", "source"], body, left=3)
 
-    def speed_up(run: str) -> str:
-        return f"{seconds(run, 26, 1) / seconds(run, 26, 2):.2f}"
+
+def rates_table() -> str:
+    """1e9 arcs a second of one GPU, measured."""
+    columns = {
+        "H100, rmat22": h100_rates(),
+        f"H200, scale {SMALL}": h200_rates(SMALL),
+        f"H200, scale {LARGE}": rates(),
+    }
+    body = [
+        [TASKS[name], *(f"{1e-9 * each[run]:.3g}" for each in columns.values())] for run, name in RUNS.items()
+    ]
+    return markdown(["1e9 arcs a second", *columns], body)
+
+
+def exchanges_table() -> str:
+    """What two GPUs spent on exchanges, and sent, and the rate of what they sent more at the larger scale."""
+    body = []
+    for name in dict.fromkeys(name for name, _, ranks in measured() if ranks == 2):
+        (short, few), (long, many) = (exchanging(name, scale) for scale in (SMALL, LARGE))
+        rate = f"{1e-9 * (many - few) / (long - short):.3g}" if long > short else ""
+        cells = [
+            f"{1e3 * spent:.3g} / {significant(1e-6 * sent)}" for spent, sent in ((short, few), (long, many))
+        ]
+        body.append([TASKS[name], *cells, rate])
+    return markdown(["ms / MB of a rank", f"scale {SMALL}", f"scale {LARGE}", "GB/s of the difference"], body)
+
+
+def two_table() -> str:
+    """Two GPUs, by the model and as measured."""
+    whole = Ways(whole=True)
+    modelled = {
+        "pagerank": [20 * seconds("pagerank", LARGE, ranks, whole) for ranks in (1, 2)],
+        "betweenness": [betweenness_seconds(ranks) for ranks in (1, 2)],
+        "BFS": [seconds("bfs", LARGE, ranks) for ranks in (1, 2)],
+        "SSSP": [seconds("sssp", LARGE, ranks) for ranks in (1, 2)],
+    }
+    body = []
+    for name, (one, two) in modelled.items():
+        ms = 1e3 * one, float(measured()[name, LARGE, 2]["ms"])
+        alone = measured()[name, LARGE, 1]["ms"]
+        cells = [f"{significant(each)} ({faster(ms[0], each)})" for each in (1e3 * two, ms[1])]
+        body.append(
+            [TASKS[name], significant(ms[0]), significant(float(alone)) if alone else "", *cells,
+             f"{1e-3 * ms[1] / two:.2f}"]
+        )  # fmt: skip
+    head = [f"ms, scale {LARGE}", "one GPU", "one rank", "two GPUs, model", "two GPUs, measured", "of that"]
+    return markdown(head, body)
+
+
+def published_table() -> str:
+    """Published figures, what the model says of the nearest case, and what was measured."""
+
+    def speed_ups(name: str, run: str = "") -> list[str]:
+        model = f"{seconds(run, LARGE, 1) / seconds(run, LARGE, 2):.2f}" if run else ""
+        one, two = (measured()[name, LARGE, ranks] for ranks in (1, 2))
+        return [model, faster(float(one["plain_ms"]), float(two["ms"]))]
 
     grid = Ways("grid")
-    #: An A100 has 2.0 of the 3.35 TB/s of an H100, and arcs have weights, twice the bytes.
+    #: An A100 has 2.0 of the 4.8 TB/s of an H200, and arcs have weights, twice the bytes.
     told = seconds("pagerank", 38, 2048, grid, A100) + DEGREE * 2**38 / 2048 / rates()["pagerank"] * (
-        2 * 3.35 / 2.0 - 1
+        2 * 4.8 / 2.0 - 1
     )
     per_gpu = DEGREE * 2**32 / 32 / seconds("pagerank", 32, 32) * 1e-9
+    row = measured()["pagerank", LARGE, 2]
+    ours = 20 * int(row["arcs"]) / 2 / (1e-3 * float(row["ms"])) * 1e-9
     body = [
-        ["two GPUs, PageRank, speed-up", "1.85 (Gunrock)", speed_up("pagerank")],
-        ["two GPUs, SSSP", "1.44 (Gunrock)", speed_up("sssp")],
-        ["two GPUs, components", "1.46 (Gunrock)", ""],
-        ["two GPUs, BFS", "1.58 (Gunrock)", speed_up("bfs")],
+        ["two GPUs, PageRank, speed-up", "1.85 (Gunrock)", *speed_ups("pagerank", "pagerank")],
+        ["two GPUs, SSSP", "1.44 (Gunrock)", *speed_ups("SSSP", "sssp")],
+        ["two GPUs, components", "1.46 (Gunrock)", *speed_ups("Components")],
+        ["two GPUs, BFS", "1.58 (Gunrock)", *speed_ups("BFS", "bfs")],
         [
             "PageRank, 32 GPUs, 1e9 arcs a second and GPU",
             "21.5 (cuGraph, A100, a web crawl)",
-            f"{per_gpu:.3g} (H100, R-MAT 32)",
+            f"{per_gpu:.3g} (R-MAT 32)",
+            f"{ours:.3g} (two GPUs, R-MAT {LARGE})",
         ],
         [
             "PageRank, scale 38, 2,048 A100, seconds an iteration",
             "1.54 (cuGraph)",
             f"{told:.2g} (grid, links of an A100)",
+            "",
         ],
     ]
-    return markdown(["case", "published", "model"], body, left=2)
+    return markdown(["case", "published", "model", "ours, measured"], body, left=2)
 
 
 def blocks() -> dict[str, str]:
@@ -241,6 +332,10 @@ def blocks() -> dict[str, str]:
         "lifts": lifts_table(),
         "limits": limits_table(),
         "published": published_table(),
+        "figures": figures_table(),
+        "rates": rates_table(),
+        "exchanges": exchanges_table(),
+        "two": two_table(),
     }
 
 

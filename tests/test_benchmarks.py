@@ -190,7 +190,7 @@ def test_documents_link_to_the_rows_of_their_tables() -> None:
             page_tables.CENTRALITIES, page_tables.READING, page_tables.CUGRAPH, page_tables.AUTOMATIC,
             page_tables.BEYOND, page_tables.LARGE,
         ),
-        "docs/distributed.md": (page_tables.DISTRIBUTED, page_tables.GRID),
+        "docs/distributed.md": (page_tables.DISTRIBUTED, page_tables.GRID, page_tables.DISTRIBUTED_GPU),
         "docs/networkx.md": (page_tables.NETWORKX,),
     }  # fmt: skip
     assert set(linked) == set(DOCUMENTS)

@@ -7,7 +7,7 @@ import pytest
 
 import edgewise as ew
 from benchmarks import partitions, scaling_tables
-from benchmarks.scaling_model import H100, Ways, ghosts, seconds
+from benchmarks.scaling_model import H200, LARGE, SMALL, Ways, exchanging, ghosts, seconds
 from benchmarks.table import fill
 
 GRAPHS = {
@@ -102,8 +102,21 @@ def test_more_links_are_never_slower():
     times = [seconds("pagerank", 34, 1024, ways) for ways in (Ways(), kept, hosts)]
     assert times == sorted(times, reverse=True)
     assert seconds("pagerank", 34, 8, kept) == seconds("pagerank", 34, 8, hosts)  # one host
-    grid = [seconds("pagerank", 34, 4, Ways("grid"), replace(H100, network=rate)) for rate in (1e9, 1e12)]
+    grid = [seconds("pagerank", 34, 4, Ways("grid"), replace(H200, network=rate)) for rate in (1e9, 1e12)]
     assert grid[0] == grid[1]  # nothing leaves the host
+
+
+def test_exchanges_take_what_two_gpus_measured():
+    for scale in (SMALL, LARGE):
+        spent, sent = exchanging("pagerank", scale)
+        exchanges = 22  # one after the launch that begins, one after each iteration, and one of the ranks
+        assert sent == pytest.approx(exchanges * 4 * 2**scale / 2, rel=1e-3)
+        assert spent == pytest.approx(exchanges * H200.near + sent / H200.nvlink, rel=1e-3)
+
+
+def test_what_all_tell_all_is_longer_than_what_they_need():
+    whole, kept = (seconds("pagerank", 30, 64, ways) for ways in (Ways(whole=True), Ways(kept=True)))
+    assert whole > kept
 
 
 def test_tables_are_those_of_the_rows():
