@@ -4,8 +4,10 @@
 `--plot FILE.csv` draws them beside the paper's numbers, and prints the tables of docs/papers/edge_vertex.md.
 
 A run costs what the paper counts: *preprocessing*, which finds the slot of each edge's message, and *processing*, the
-call of a program. The graph's rows lie where the preprocessing wants them: on the GPU, or for the systems that do it on
-the CPU on the host; then what it makes is copied to the GPU, which counts. Reading and copying the graph do not.
+call of a program. In-edges and clusters that the automatic schedule makes are preprocessing, too; its first run, which
+has no clusters, stands beside. The graph's rows lie where the preprocessing wants them: on the GPU, or for the systems
+that do it on the CPU on the host; then what it makes is copied to the GPU, which counts. Reading and copying the graph
+do not.
 
 "Medusa-like" is edgewise with the layout of Medusa: slots row-major, vertices unsorted, preprocessing on the CPU by
 one thread. "paper" is edgewise as the paper has it: vertices numbered by 1,000 linear buckets of their in-degrees,
@@ -35,6 +37,7 @@ import edgewise as ew
 from benchmarks.gpu import built
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.papers.command import options_of
+from benchmarks.papers.edge_vertex_checks import is_sorted, least_of_each, same
 from benchmarks.papers.edge_vertex_setup import (
     BY_EDGES,
     GRAPHS,
@@ -46,6 +49,7 @@ from benchmarks.papers.edge_vertex_setup import (
     UNSORTED,
 )
 from benchmarks.papers.load_balancing_setup import Columns
+from benchmarks.papers.made_once import PREPARED, in_edges_ms, made_once, pulled
 from benchmarks.results import rows_file
 from edgewise.schedule.layouts import of_renumbered
 
@@ -53,10 +57,9 @@ ITERATIONS = 50
 BUCKETS = (0, 10, 20, 50, 100, 200, 500, 1000, 5000)
 FIELDS = (
     "part", "graph", "vertices", "edges", "max_degree", "eta_percent", "program", "system", "buckets", "sources",
-    "reached_percent",
-    "preprocessing_ms", "ms", "sending_ms", "gathering_ms", "computing_ms", "supersteps", "extra_percent",
-    "layout_bytes", "run_bytes", "warp_percent", "warp_percent_computed", "load_percent", "load_percent_computed",
-    "store_percent", "hit_percent", "read_bytes", "right",
+    "reached_percent", "preprocessing_ms", "first_ms", "clusters_ms", "ms", "sending_ms", "gathering_ms",
+    "computing_ms", "supersteps", "extra_percent", "layout_bytes", "run_bytes", "warp_percent", "warp_percent_computed",
+    "load_percent", "load_percent_computed", "store_percent", "hit_percent", "read_bytes", "right",
 )  # fmt: skip
 #: Sources of shortest paths, the least share of the vertices that each reaches, and the most that are drawn for that.
 SOURCES, LEAST_REACHED, MOST_DRAWN = 4, 0.1, 200
@@ -164,23 +167,6 @@ def expected(name: str, graph: ew.Graph, values: dict[str, Any]) -> Any:
     return ew.connected_components(graph, device="cuda").on_device("component")
 
 
-def least_of_each(labels: Any) -> Any:
-    """For each vertex the least one that has its label, on the GPU."""
-    import cupy
-    import cupyx
-
-    least, vertices = cupy.full(len(labels), len(labels), np.int32), cupy.arange(len(labels), dtype=np.int32)
-    cupyx.scatter_min(least, labels, vertices)
-    return least[labels]
-
-
-def same(found: Any, want: Any) -> bool:
-    """Whether two results on the GPU agree, floats but for rounding."""
-    if want.dtype.kind != "f":
-        return bool((found == want).all())
-    return bool((abs(found - want) <= 1e-3 * abs(want)).all())
-
-
 def preprocessing(graph: ew.Graph, schedule: ew.Schedule, with_weights: bool) -> float:
     """Milliseconds in which the layout of a graph that has none is made, and copied if it is made on the CPU; pulled
     weights are brought into its order."""
@@ -227,6 +213,28 @@ def caller(program: Any, graph: ew.Graph, schedule: ew.Schedule) -> Callable[...
     return call
 
 
+def unasked(made: Columns, task: Task, result: Any, layout_ms: float) -> dict[str, Any]:
+    """What the automatic schedule made once: a layout, or in-edges, or neither; and clusters.
+
+    Args:
+        made: the graph.
+        task: what was run.
+        result: of a later run.
+        layout_ms: what a layout takes.
+    """
+
+    def new() -> ew.Graph:
+        return fresh(made, task.both_ways, task.weighted)
+
+    once = made_once(
+        lambda: ew.prepare(task.program, new(), device="cuda", schedule=ew.Schedule()), task.asked[0]
+    )
+    spent = layout_ms
+    if result.memory_bytes["layout"] == 0:
+        spent = in_edges_ms(new) if pulled(result) else 0.0
+    return {"preprocessing_ms": spent + once.clusters_ms} | once.row()
+
+
 def measured(
     made: Columns, task: Task, schedule: ew.Schedule, repeat: int, wanted: list[Any]
 ) -> dict[str, Any]:
@@ -242,7 +250,7 @@ def measured(
     from edgewise.kernels.cuda.memory import finish
 
     spent = []
-    for _ in range(4):  # CuPy takes memory from the driver the first time
+    for _ in range(PREPARED):  # CuPy takes memory from the driver the first time
         graph = fresh(made, task.both_ways, task.weighted)
         spent.append(preprocessing(graph, schedule, task.weighted))
     call, middles, right = caller(task.program, graph, schedule), [], True
@@ -256,13 +264,14 @@ def measured(
         middles.append(sorted(runs, key=lambda run: run[0])[len(runs) // 2])
         right = right and same(least_of_each(answer) if task.both_ways else answer, want)
     milliseconds, phases, supersteps = sorted(middles, key=lambda run: run[0])[len(middles) // 2]
-    laid_out = result.memory_bytes["layout"] > 0  # the automatic schedule may do without
     row = {
-        "preprocessing_ms": statistics.median(spent[1:]) if laid_out else 0.0,
+        "preprocessing_ms": statistics.median(spent[1:]),
         "ms": milliseconds,
         "supersteps": supersteps,
         "right": right,
     }
+    if schedule == ew.Schedule():
+        row |= unasked(made, task, result, row["preprocessing_ms"])
     if phases:
         row |= {
             "sending_ms": 1e3 * (phases["delivering"] - phases["gathering"]),
@@ -421,20 +430,6 @@ def sort_rows(repeat: int) -> Iterator[dict[str, Any]]:
             right = is_sorted(name, found, keys)
             row = {"part": "sort", "graph": f"{millions} M", "edges": len(keys), "system": name}
             yield row | {"ms": statistics.median(spent[3:]), "right": right, "repeat": calls}
-
-
-def is_sorted(name: str, found: Any, keys: Any) -> bool:
-    """Whether a sort's result is one; buckets have to be those of the CPU, in its order."""
-    from edgewise.layout.bucket_sort import bucket_sort
-
-    if name == "extremes":
-        return bool(found == (keys.min(), keys.max()))
-    by_key, other = found
-    if name in ("merge", "quick", "radix"):
-        return bool((by_key[1:] >= by_key[:-1]).all() and (keys[other] == by_key).all())
-    given, *parts = (part if isinstance(part, np.ndarray) else part.get() for part in (keys, *found))
-    expected = bucket_sort(given, scale="linear" if name == "approximate" else name)
-    return all(np.array_equal(part, want) for part, want in zip(parts, expected, strict=True))
 
 
 def rows(parts: set[str], graphs: list[str], repeat: int) -> Iterator[dict[str, Any]]:
