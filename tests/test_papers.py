@@ -230,3 +230,14 @@ def test_the_document_has_the_tables_of_the_measured_rows() -> None:
 def test_what_is_beyond_a_range_is_told(rows: Path) -> None:
     rows.write_text(rows.read_text().replace("rmat20", "road"))
     assert cells(times_claims(Found(rows)), "BFS: EP by warp, roads")[1] == "60%: **no**; 1 shorter still"
+
+
+def test_hp_stands_between_wd_and_ns(rows: Path) -> None:
+    found, name = Found(rows), "SSSP: HP between WD and NS, smaller graphs"
+    assert cells(times_claims(found), name)[1:] == ["**no**"] * 3  # it ran out of memory
+    found.rows["rmat20", "sssp", "HP"] |= {
+        "kernel_ms": "6", "delivering_ms": "8", "overhead_ms": "2", "ms": "8", "layout_ms": "1",
+    }  # fmt: skip
+    assert cells(times_claims(found), name) == ["yes", "**yes**", "**no**", "**no**"]
+    found.rows["rmat20", "sssp", "HP"] |= {"delivering_ms": "7", "ms": "12"}
+    assert cells(times_claims(found), name)[1:] == ["**yes**"] * 3

@@ -97,18 +97,22 @@ def draw(path: Path, document: Path | None = None) -> None:
     """
     found = Found(path)
     show(blocks(found), document)
-    figures: dict[str, Callable[[Any], None]] = {
+    save(path.parent, "edge_vertex", figures(found))
+
+
+def figures(found: Found) -> dict[str, Callable[[Any], None]]:
+    """What draws each figure with pyplot, by the ends of their files' names."""
+    drawn: dict[str, Callable[[Any], None]] = {
         f"figure-{number}-{program.lower()}": functools.partial(draw_speedups, found=found, program=program)
         for number, program in enumerate(PROGRAMS, 7)
     }
-    figures |= {
+    return drawn | {
         "figure-10-sorting": functools.partial(draw_gains, found=found, without=UNSORTED),
         "figure-11-sorts": functools.partial(draw_sorts, found=found),
         "figure-12-buckets": functools.partial(draw_buckets, found=found),
         "figure-13-remapping": functools.partial(draw_gains, found=found, without=ROW_MAJOR),
         "figure-14-memory": functools.partial(draw_extra, found=found),
     }
-    save(path.parent, "edge_vertex", figures)
 
 
 def draw_bars(

@@ -80,17 +80,18 @@ def draw(path: Path, document: Path | None = None) -> None:
     """
     found = Found(path)
     show(blocks(found), document)
-    save(
-        path.parent,
-        "load_balancing",
-        {
-            "figure-7-sssp": lambda pyplot: draw_times(pyplot, found, "sssp"),
-            "figure-8-bfs": lambda pyplot: draw_times(pyplot, found, "bfs"),
-            "figure-9-ranks": lambda pyplot: draw_ranks(pyplot, found),
-            "figure-10-degrees": lambda pyplot: draw_degrees(pyplot, found),
-            "figure-11-chunking": lambda pyplot: draw_chunking(pyplot, found),
-        },
-    )
+    save(path.parent, "load_balancing", figures(found))
+
+
+def figures(found: Found) -> dict[str, Callable[[Any], None]]:
+    """What draws each figure with pyplot, by the ends of their files' names."""
+    return {
+        "figure-7-sssp": lambda pyplot: draw_times(pyplot, found, "sssp"),
+        "figure-8-bfs": lambda pyplot: draw_times(pyplot, found, "bfs"),
+        "figure-9-ranks": lambda pyplot: draw_ranks(pyplot, found),
+        "figure-10-degrees": lambda pyplot: draw_degrees(pyplot, found),
+        "figure-11-chunking": lambda pyplot: draw_chunking(pyplot, found),
+    }
 
 
 def save(folder: Path, paper: str, figures: dict[str, Callable[[Any], None]]) -> None:
