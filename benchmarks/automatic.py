@@ -3,10 +3,11 @@
 Four programs of examples/ on nine graphs, with every schedule of benchmarks/schedules.py, each on a graph of its own. A
 cell is what one run costs, and what the schedule needs to be made once for the graph (copies of other layouts,
 in-edges, clusters). For one run that is what a first run by `edgewise.run` makes, and the median of runs that are as a
-first one: none goes by clusters, which are made for the second run. For 100 runs by `edgewise.prepare`, which share what
-is made once, it is all that the first two make, and the median of later ones. Runs end when the GPU has done all; what
-graphs are built from lies on the GPU, and building and compiling are not counted. All results have to agree with the
-built-in algorithm's. `repeat` is how many runs were timed; what is made once is made three times, medians.
+first one: none goes by clusters, which are made for the second run. For 100 runs by `edgewise.prepare`, which share
+what is made once, it is all that the first two make, and the median of later ones. Runs end when the GPU has done all;
+what graphs are built from lies on the GPU, and building and compiling are not counted. All results have to agree with
+the built-in algorithm's. `repeat` is how many runs were timed; what is made once is made three times, and the median
+counts.
 """
 
 import argparse
@@ -215,8 +216,8 @@ def summary(found: list[dict[str, Any]]) -> str:
             table(found),
             "",
             *beyond,
-            f"{len(listed) - len(beyond)} of {len(listed)} cells within {FACTOR:g} x the best + {MARGIN_MS:g} ms, of those "
-            f"that decided nothing {unseen.count(False)} of {len(unseen)}; "
+            f"{len(listed) - len(beyond)} of {len(listed)} cells within {FACTOR:g} x the best + {MARGIN_MS:g} ms, "
+            f"of those that decided nothing {unseen.count(False)} of {len(unseen)}; "
             f"the worst {worst:.2f} (aim: {WORST:g}); {wrong} results differ",
         ]
     )

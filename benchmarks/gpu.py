@@ -2,8 +2,8 @@
 
 Times are wall times of whole calls until the GPU has done all that was asked, medians, in milliseconds: the graph lies
 on the GPU, the results stay there, layouts were made by the first call, and clusters by the second. Random sources are
-vertices with out-edges. Each result is checked by its verifier, that of a plain program by the built-in algorithm's, and
-a graph that is built by the one of the CPU. Where pylibcugraph is installed, cuGraph runs the same beside each
+vertices with out-edges. Each result is checked by its verifier, that of a plain program by the built-in algorithm's,
+and a graph that is built by the one of the CPU. Where pylibcugraph is installed, cuGraph runs the same beside each
 (`benchmarks.rivals_gpu`), and is checked by the built-in algorithm's.
 """
 
