@@ -1,10 +1,10 @@
 """Time and verify edgewise on a GPU: `python -m benchmarks.gpu`. See docs/benchmarks.md.
 
 Times are wall times of whole calls until the GPU has done all that was asked, medians, in milliseconds: the graph lies
-on the GPU, the results stay there, layouts were made by the first call. Random sources are vertices with out-edges.
-Each result is checked by its verifier, that of a plain program by the built-in algorithm's, and a graph that is built
-by the one of the CPU. Where pylibcugraph is installed, cuGraph runs the same beside each (`benchmarks.rivals_gpu`), and
-is checked by the built-in algorithm's.
+on the GPU, the results stay there, layouts were made by the first call, and clusters by the second. Random sources are
+vertices with out-edges. Each result is checked by its verifier, that of a plain program by the built-in algorithm's,
+and a graph that is built by the one of the CPU. Where pylibcugraph is installed, cuGraph runs the same beside each
+(`benchmarks.rivals_gpu`), and is checked by the built-in algorithm's.
 """
 
 import argparse
@@ -75,6 +75,11 @@ def timed(call: Callable[[], Any], repeat: int) -> tuple[dict[str, Any], Any]:
         seconds.append(time.perf_counter() - start)
         repeat = min([repeat, *(most for least, most in LONG if seconds[0] > least)])
     return {"ms": 1e3 * statistics.median(seconds), "repeat": repeat}, result
+
+
+def made_once_ms(call: Callable[[], Any]) -> float:
+    """Milliseconds of what the first two calls make once for a graph; clusters are made in the second."""
+    return 1e3 * sum(call().layout_seconds for _ in range(2))
 
 
 def built_in(graph: ew.Graph, source: int) -> dict[str, Callable[[], Any]]:
@@ -176,7 +181,7 @@ def rows(graph_name: str, algorithms: list[str], repeat: int, programs: bool) ->
     rival = CuGraph(graph, source) if is_there() else None
     for name in (name for name in goals if name != "build"):
         call = built_in(graph, source)[name]
-        first = call()
+        made = made_once_ms(call)
         times, result = timed(call, repeat)
         row = known | {"algorithm": name}
         if name in ("bfs", "sssp"):
@@ -188,7 +193,7 @@ def rows(graph_name: str, algorithms: list[str], repeat: int, programs: bool) ->
             "goal_ms": goals[name],
             "supersteps": result.supersteps,
             "right": result.verify(graph),
-            "layout_ms": 1e3 * first.layout_seconds,
+            "layout_ms": made,
             "explain": result.explain().replace("\n", "; "),
         }
         if name in ("bfs", "sssp"):

@@ -5,17 +5,13 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from benchmarks.automatic import FACTOR, MARGIN_MS, WORST, cells, is_beyond
-from benchmarks.automatic import table as automatic_table
 from benchmarks.results import ROOT, Row, csv_rows, read_rows
-from benchmarks.schedules import UNSEEN
 from benchmarks.table import markdown
 
 RESULTS = ROOT / "benchmarks" / "results"
 CENTRALITIES = RESULTS / "2026-11-27-2-cores-centralities.csv"
 READING = RESULTS / "2026-11-27-2-cores-reading.csv"
 CUGRAPH = RESULTS / "2026-11-27-H100-cugraph.csv"
-AUTOMATIC = RESULTS / "automatic-2026-11-27-H100.csv"
 BEYOND = RESULTS / "2026-11-26-H100-beyond.csv"
 LARGE = RESULTS / "2026-11-26-H100-large.csv"
 DISTRIBUTED = RESULTS / "2026-11-27-2-cores-distributed.csv"
@@ -134,25 +130,6 @@ def cugraph_table(rows: Rows) -> str:
         for graph in graphs
     ]
     return markdown(["graph", *heads.values()], body)
-
-
-def automatic_words(rows: Rows) -> str:
-    """The table of the automatic schedule, and how many of its cells are as aimed at."""
-    found = list(cells(rows))
-    good = [not is_beyond(ours, best) for *_, ours, best, _ in found]
-    unseen = [each for each, (graph, *_) in zip(good, found, strict=True) if graph in UNSEEN]
-    missed = sum(ours > WORST * best for *_, ours, best, _ in found)
-    aims = [
-        "met" if sum(good) >= 0.9 * len(good) else "missed",
-        f"missed in {missed} of them" if missed else "met",
-    ]
-    said = words(
-        f"Cells are bold if they exceed the best by more than {100 * (FACTOR - 1):.0f}% and by more than "
-        f"{1000 * MARGIN_MS:.0f} µs. {sum(good)} of {len(good)} do not, and {sum(unseen)} of {len(unseen)} on the "
-        f"{len(UNSEEN)} graphs that had no part in the design. The aims are nine in ten, which is {aims[0]}, and at "
-        f"most {WORST:g} in each cell, which is {aims[1]}."
-    )
-    return f"{automatic_table(rows)}\n\n{said}"
 
 
 def beyond_table(rows: Rows) -> str:
@@ -345,7 +322,6 @@ def blocks() -> dict[str, dict[str, str]]:
             "centralities": centralities_table(read_rows(CENTRALITIES)),
             "reading": reading_table(csv_rows(READING)),
             "cugraph": cugraph_table(csv_rows(CUGRAPH)),
-            "automatic": automatic_words(csv_rows(AUTOMATIC)),
             "beyond": beyond_words(csv_rows(BEYOND)),
             "large": large_table(csv_rows(LARGE)),
             "lacking": lacking_table(),

@@ -101,12 +101,13 @@ def markdown(head: list[str], body: list[list[str]], left: int = 1) -> str:
 
 
 def fill(text: str, made: dict[str, str]) -> str:
-    """A document with tables put between their marks."""
+    """A document with tables put between their marks, of which the last begins in the column of the first."""
     for name, table in made.items():
         begin, end = f"<!-- {name} -->\n", "<!-- end -->"
         before, mark, rest = text.partition(begin)
         if mark:
-            text = f"{before}{mark}{table}\n{end}{rest.partition(end)[2]}"
+            margin = " " * (len(before) - len(before.rstrip(" ")))
+            text = f"{before}{mark}{table}\n{margin}{end}{rest.partition(end)[2]}"
     return text
 
 

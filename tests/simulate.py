@@ -10,6 +10,8 @@ from test_engines import PROGRAMS, Components, Least, Widest, assert_same
 
 import edgewise as ew
 from edgewise.errors import MemoryLimitError
+from edgewise.graph import Graph
+from edgewise.graph.gpu_rows import GpuRows
 from edgewise.run import Prepared
 
 GRAPHS = {
@@ -74,6 +76,7 @@ def compare_reasons():
     assert "pushed: one message decides what ANY gives" in explained("bfs", in_edges=True)
     assert "messages by SUM are combined in a fixed order" in explained("float sums", ew.Push())
     assert "pulled when more than one in 3 edges sends" in explained("edge fields", in_edges=True)
+    compare_single_runs()
     even, hub = ew.generate.uniform(8, 24, seed=1), ew.Graph.from_edges(range(1, 60), [0] * 59)
     for graph, told in (
         (even, "a thread for each vertex: none has more than 48 in-edges"),
@@ -81,7 +84,6 @@ def compare_reasons():
     ):
         assert graph.in_offsets[-1] == graph.num_arcs  # in-edges are there
         program, values = PROGRAMS["float sums"]
-        assert "no layout for a run on fewer than" in Prepared(program, graph, "cuda")(**values).explain()
         prepared = ew.prepare(program, graph, device="cuda")
         result = prepared(**values)
         assert_same(result, prepared.reference(values, program.max_supersteps), False)
@@ -101,6 +103,36 @@ def compare_reasons():
         least = int(least.replace(",", ""))
         assert f"{of_graph} of" in explained(name, in_edges=in_edges, memory_limit=least)
         assert "read from the host's memory" not in explained(name, in_edges=in_edges, memory_limit=10**6)
+
+
+def compare_single_runs():
+    """A single run on few edges makes no layout, but takes one that the graph has, and threads where rows are short."""
+    threads, merged = "a thread for each vertex: none has", "no layout for a run on fewer than"
+    even, hub = ([0, 1, 2, 3], [1, 2, 3, 0]), (list(range(1, 60)), [0] * 59)
+    program, values = PROGRAMS["float sums"]
+    expected = [
+        Prepared(program, ew.Graph.from_edges(*columns), "cpu").reference(values, program.max_supersteps)
+        for columns in (even, hub)
+    ]
+
+    def explained(graph, limit=None, prepare=Prepared):
+        result = prepare(program, graph, device="cuda")(**values, memory_limit=limit)
+        assert_same(result, expected[graph.num_vertices > 4], False)
+        return result.explain()
+
+    def graphs(columns):
+        host = ew.Graph.from_edges(*columns)
+        rows = GpuRows(np.array(host.offsets), np.array(host.targets), None)
+        return host, Graph(rows, host._ids, True, 0, host.num_arcs)
+
+    for columns, told in ((even, threads), (hub, merged)):
+        for graph in graphs(columns):
+            assert told in explained(graph, 10**6)
+            assert told in explained(graph) and told in explained(graph)
+            assert graph.has_in_edges
+            if told is merged:
+                assert "laid out on" in explained(graph, prepare=ew.prepare)
+                assert "laid out on" in explained(graph)
 
 
 def main():

@@ -9,6 +9,12 @@ import pytest
 
 import edgewise as ew
 from benchmarks import automatic, gpu, reading, results
+from benchmarks.__main__ import measure_graph
+from benchmarks.contenders import Edges
+from benchmarks.ours import Edgewise
+from benchmarks.papers import load_balancing
+from edgewise.engine.delivery import decide
+from edgewise.program.inspect import inspect_program
 
 
 def git(folder, *arguments):
@@ -97,9 +103,52 @@ def test_runs_are_timed_often_whatever_they_take(monkeypatch):
     prepared = {name: lambda name=name: calls.append(name) or name for name in ("a", "b")}
     found = automatic.run_ms(prepared, {}, 31)
     assert found == {"a": (1000, automatic.LEAST_REPEAT, "a"), "b": (1000, automatic.LEAST_REPEAT, "b")}
-    assert len(calls) == 2 + 2 * automatic.LEAST_REPEAT
+    assert len(calls) == 4 + 2 * automatic.LEAST_REPEAT
     # The GPU is waited for before and after each timed run.
-    assert waits == [count for run in range(2, len(calls)) for count in (run, run + 1)]
+    assert waits == [count for run in range(4, len(calls)) for count in (run, run + 1)]
+
+
+def test_what_is_made_once_has_the_clusters_of_the_second_run():
+    asked = []
+
+    def prepared(name):
+        calls = []
+
+        def call(**values):
+            calls.append(values)
+            asked.append((name, values))
+            ends = values.get("max_supersteps") == 0
+            return types.SimpleNamespace(layout_seconds=[0.001, 0.02, 1][len(calls) - 1] * (1 if ends else 2))
+
+        return call
+
+    make = {name: lambda name=name: prepared(name) for name in (automatic.AUTOMATIC, "warp")}
+    for with_clusters, of_automatic in ((False, 1), (True, 42)):
+        asked.clear()
+        found = automatic.layout_ms(make, {"source": 3}, with_clusters)
+        assert found == pytest.approx({automatic.AUTOMATIC: of_automatic, "warp": 1})
+        assert {name for name, values in asked if "max_supersteps" not in values} == (
+            {automatic.AUTOMATIC} if with_clusters else set()
+        )
+    assert gpu.made_once_ms(prepared("bfs")) == pytest.approx(42)
+
+
+def test_runs_that_are_as_a_first_one_have_no_clusters():
+    program = inspect_program(gpu.load(gpu.EXAMPLES / "sssp.py").SSSP)
+    way = decide(program, np.dtype("int64"), ew.Schedule(), False, True)
+    assert way.may_cluster
+    assert not way.limited("SSSP", automatic.AS_A_FIRST_RUN["max_supersteps"]).may_cluster
+
+
+def test_files_of_rows_have_the_source_of_searches():
+    for columns in (automatic.FIELDS, gpu.COLUMNS, load_balancing.FIELDS):
+        assert "source" in columns
+    ends = np.arange(8, dtype=np.int32)
+    edges = Edges("ring", 8, ends, np.roll(ends, 1), np.ones(8, np.int64), True, 7)
+    rows = list(measure_graph(edges, [Edgewise], ["bfs", "sssp", "pagerank"], 1))
+    assert [row.source for row in rows] == ["7", "7", ""]
+    assert all("numpy " in row.versions and "numba " in row.versions for row in rows)
+    assert {row.commit for row in rows} == {results.commit()}
 
 
 def test_every_reader_finds_the_same_edges(tmp_path):

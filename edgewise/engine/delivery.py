@@ -2,8 +2,8 @@
 
 Every engine but the reference, which has no choice, takes the `Delivery` that `decide` gives. No engine asks the
 schedule how messages go, which threads do which arcs on a GPU, or where these lie. One choice is left to the GPU's
-engine: it leaves out a layout that the schedule did not ask for if there is no room for it
-(`Delivery.without_layout`).
+engine: whether it makes a layout that the schedule did not ask for (`Delivery.without_layout`, `by_threads`,
+`by_merge_path`).
 """
 
 from typing import NamedTuple
@@ -27,8 +27,9 @@ from edgewise.schedule import (
     ThreadMapped,
 )
 
-#: A single run on fewer arcs than these has no layout: of 0.8 M arcs that takes 1.1 ms more than merge path, and 50
-#: supersteps of PageRank gain 0.6 ms by it (an H100).
+#: A single run on fewer arcs than these makes no layout. Of 0.8 M arcs one takes 1.1 ms more to make than what merge
+#: path needs, and 50 supersteps of PageRank were 0.45 ms shorter by it (an H100). That is one graph; none of 0.9 to 3 M
+#: arcs was measured.
 FEW_ARCS = 2**20
 
 
@@ -50,6 +51,7 @@ class Delivery(NamedTuple):
         balance: on a GPU, which threads do which arcs.
         why: for `Result.explain`.
         layout_is_spare: whether the schedule did not ask for the layout, and the graph's own in-edges would do.
+        takes_longer: whether making that layout takes a run longer than it saves.
     """
 
     pushes: bool
@@ -65,6 +67,7 @@ class Delivery(NamedTuple):
     balance: Balance = "auto"
     why: tuple[str, ...] = ()
     layout_is_spare: bool = False
+    takes_longer: bool = False
 
     def limited(self, name: str, limit: int | None) -> "Delivery":
         """This delivery for runs of at most so many supersteps, if a number is given.
@@ -88,18 +91,28 @@ class Delivery(NamedTuple):
         """AUTO, PUSH or PULL of `edgewise.primitives.direction`."""
         return PULL if not self.pushes else AUTO if self.in_edges else PUSH
 
+    def at_once(self, num_arcs: int) -> "Delivery":
+        """This delivery for one run on so many arcs: if they are few, a layout takes longer than it saves."""
+        return self._replace(takes_longer=self.layout_is_spare and num_arcs < FEW_ARCS)
+
     def by_threads(self) -> "Delivery":
         """This delivery where rows of in-edges are short and even: a thread gathers over each, and a layout would only
         move vertices apart."""
-        why = f"a thread for each vertex: none has more than {HEAVY} in-edges"
-        return self._replace(layout=None, layout_is_spare=False, balance=ThreadMapped(), why=(*self.why, why))
+        return self._over_in_edges(
+            ThreadMapped(), f"a thread for each vertex: none has more than {HEAVY} in-edges"
+        )
 
-    def at_once(self, num_arcs: int) -> "Delivery":
-        """This delivery for one run on so many arcs: if they are few, a layout takes longer than it saves."""
-        if not self.layout_is_spare or num_arcs >= FEW_ARCS:
-            return self
-        why = f"no layout for a run on fewer than {FEW_ARCS:,} edges; edgewise.prepare makes one"
-        return self._replace(layout=None, layout_is_spare=False, balance=MergePath(), why=(*self.why, why))
+    def by_merge_path(self) -> "Delivery":
+        """This delivery where a layout takes longer than it saves, and is not there yet."""
+        return self._over_in_edges(
+            MergePath(), f"no layout for a run on fewer than {FEW_ARCS:,} edges; edgewise.prepare makes one"
+        )
+
+    def _over_in_edges(self, balance: Balance, why: str) -> "Delivery":
+        """This delivery over the graph's own in-edges."""
+        return self._replace(
+            layout=None, layout_is_spare=False, takes_longer=False, balance=balance, why=(*self.why, why)
+        )
 
     def without_layout(self) -> "Delivery":
         """This delivery where there is no room for a layout: vertices gather over the graph's own in-edges."""

@@ -77,6 +77,11 @@ def lay_out(graph: Graph, layout: Layout, buffered: bool, with_arcs: bool, by_ed
     return graph.gpu.kept(_made, layout, buffered, with_arcs, by_edges)
 
 
+def is_laid_out(graph: Graph, layout: Layout, with_arcs: bool) -> bool:
+    """Whether a graph has that layout for gathering already."""
+    return graph.gpu.has(_made, layout, False, with_arcs, False)
+
+
 def renumbered(graph: Graph, layout: Layout) -> MovedGraph:
     """The graph whose vertices are numbered by the rows of a layout, on the GPU.
 

@@ -16,6 +16,7 @@ from edgewise.engine.cuda.layout import (
     has_room,
     has_short_rows,
     host_has_room,
+    is_laid_out,
     lay_out,
     num_places,
     places_bytes,
@@ -116,15 +117,11 @@ class GpuProgram(AbstractEngine):
             self._lay_out_anew(limit, given)
 
     def _lay_out_anew(self, limit: int | None, given: dict[str, Any]) -> None:
-        graph, delivery = self._binding.graph, self._asked
+        graph = self._binding.graph
         if self._clusters_wanted:
             self._lay_out_in_clusters(limit, given)
             return
-        if delivery.layout and delivery.layout_is_spare:
-            if not has_room(graph, delivery.layout, limit):
-                delivery = delivery.without_layout()
-            elif (graph.built_on_gpu or graph.has_in_edges) and self._has_short_rows():
-                delivery = delivery.by_threads()
+        delivery = self._gathering(limit)
         while True:
             try:
                 self._lay_out_as(delivery, limit, given)
@@ -138,6 +135,23 @@ class GpuProgram(AbstractEngine):
                 if not (delivery.layout and delivery.layout_is_spare and full):
                     raise
             delivery = delivery.without_layout()
+
+    def _gathering(self, limit: int | None) -> Delivery:
+        """The delivery that was asked for, or one that does without a layout that was not."""
+        graph, delivery = self._binding.graph, self._asked
+        if not (delivery.layout and delivery.layout_is_spare):
+            return delivery
+        fits = has_room(graph, delivery.layout, limit)
+        if delivery.takes_longer:
+            if fits and is_laid_out(graph, delivery.layout, self._with_arcs):
+                return delivery
+            if limit is None:  # they are needed in its place, and tell how long rows are
+                graph.make_in_edges()
+        elif not fits:
+            return delivery.without_layout()
+        if (delivery.takes_longer or graph.built_on_gpu or graph.has_in_edges) and self._has_short_rows():
+            return delivery.by_threads()
+        return delivery.by_merge_path() if delivery.takes_longer else delivery
 
     def _has_short_rows(self) -> bool:
         """Whether no vertex has so many in-edges that a layout would give these to more than a thread."""
