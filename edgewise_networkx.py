@@ -24,6 +24,7 @@ NOTES = {
     "edge_betweenness_centrality_subset": _POSITIVE.strip(),
     "eigenvector_centrality": _ROUNDING + _NEGATIVE,
     "eigenvector_centrality_numpy": _SCIPY,
+    "harmonic_centrality": "Without `distance` and `sources`: " + _ROUNDING[0].lower() + _ROUNDING[1:],
     "hits": "By power iteration; by SciPy, as in NetworkX, if that takes more than `max_iter` iterations, weights are "
     "negative or `nstart` is given. Where several answers are right, NetworkX draws one.",
     "k_core": _FOUND,

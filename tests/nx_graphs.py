@@ -84,7 +84,8 @@ def close(name: str, graph: Any, rel: float = 1e-12, **kwargs: Any) -> None:
         assert found == expected, (name, kwargs)
         return
     assert list(found) == list(expected), (name, kwargs)
-    assert set(map(type, found.values())) <= {float}
+    ints = [type(value) is int for value in expected.values()]
+    assert [type(value) for value in found.values()] == [int if each else float for each in ints]
     assert found == pytest.approx(expected, rel=rel, abs=rel / 100, nan_ok=True), (name, kwargs)
 
 

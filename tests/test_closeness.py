@@ -94,6 +94,17 @@ def test_some_vertices_have_the_values_that_they_have_among_all(directed, dtype)
             assert few.missing()["reached"].sum() == 512 - len(some)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("find", ALGORITHMS)
+def test_all_vertices_in_any_order_have_their_own_values(find, weighted):
+    graph = ew.generate.rmat(9, 4, seed=3, weights=(1, 9))
+    expected = find(graph, weighted=weighted, device="cpu")
+    order = np.random.default_rng(5).permutation(graph.num_vertices).tolist()
+    found = find(graph, vertices=order, weighted=weighted, device="cpu")
+    for field in FOUND:
+        np.testing.assert_array_equal(getattr(found, field), getattr(expected, field))
+
+
 @pytest.mark.parametrize(
     "graph",
     [

@@ -136,8 +136,11 @@ def test_distances(seed: int, weights: str, directed: bool) -> None:
             compare("closeness_centrality", each, distance=weight)
             compare("closeness_centrality", each, "absent", weight)
             compare("closeness_centrality", each, next(iter(each)), weight, False)
-            compare("harmonic_centrality", each, distance=weight)
-            compare("harmonic_centrality", each, list(each)[:3], weight)
+            for nbunch in (None, list(each)[:3]):
+                if weight is None:
+                    close("harmonic_centrality", each, nbunch=nbunch)
+                else:
+                    compare("harmonic_centrality", each, nbunch, weight)
             compare("harmonic_centrality", each, distance=weight, sources=list(each)[:3])
     compare("eccentricity", graph, "absent")
 

@@ -66,6 +66,10 @@ def harmonic_centrality(
 ) -> dict[Any, float]:
     wanted, begins = set(nodes_among(G, nbunch)), set(nodes_among(G, sources))
     centrality: dict[Any, float] = dict.fromkeys(wanted, 0)
+    if distance is None and len(begins) == len(G) and wanted:
+        roots = [G.index(node, KeyError(node)) for node in wanted]
+        sums = ew.harmonic(G.plain, vertices=roots, device="cpu").harmonic[roots].tolist()
+        return {node: value or 0 for node, value in zip(wanted, sums, strict=True)}
     if len(wanted) < len(begins):
         turned, counts = G.reversed(distance), _mask(G, begins)
         for node in wanted:

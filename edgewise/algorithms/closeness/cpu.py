@@ -20,9 +20,9 @@ from edgewise.kernels.cpu.team import available_threads, run_alone
 from edgewise.memory import Step, held, in_turn
 from edgewise.schedule import Schedule
 
-#: Bytes for each vertex that is asked for: its index and what is found, twice while that is put into their order; and
-#: for each vertex while groups are made, and in the result.
-_ASKED_BYTES, _VERTEX_BYTES = 2 * 5 * 8, 9 + 4 * 8
+#: Bytes for each vertex that is asked for: its index and what is found, twice while that is put into their order, and
+#: where that is; and for each vertex while groups are made, and in the result.
+_ASKED_BYTES, _VERTEX_BYTES = (2 * 5 + 2) * 8, 9 + 4 * 8
 
 
 def sum_distances(job: Job, sources: np.ndarray, run: Execution) -> Found:
@@ -51,7 +51,7 @@ def sum_distances(job: Job, sources: np.ndarray, run: Execution) -> Found:
     none = np.empty((0, 0), np.int32)
     run.launch(search_all, both, order, lanes, make_searches(n, threads), none, found, work=job.work(count))
     run.explain(f"{lanes} breadth-first searches at a time, on each of at most {threads} threads")
-    return found if order is sources else _in_place(found, order)
+    return found if order is sources else _in_place(found, order, sources)
 
 
 def _lanes(count: int, threads: int) -> int:
@@ -66,12 +66,12 @@ def _grouped(arcs: ArcsBothWays, num_vertices: int, lanes: int) -> np.ndarray:
     return order
 
 
-def _in_place(found: Found, order: np.ndarray) -> Found:
-    """What is found for all vertices, in the order of their indices."""
-    placed = make_found(len(order), found.farthest.dtype)
-    for values, sorted_values in zip(found, placed, strict=True):
-        sorted_values[order] = values
-    return placed
+def _in_place(found: Found, order: np.ndarray, sources: np.ndarray) -> Found:
+    """What is found for all vertices, which comes in some order, in that of the sources."""
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    places = places[sources]
+    return Found(*(values[places] for values in found))
 
 
 def hop_lengths(graph: Graph, sources: np.ndarray) -> np.ndarray:
