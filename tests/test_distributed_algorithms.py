@@ -40,6 +40,7 @@ def check(ranks: int, *words: str) -> None:
     assert sorted(agreeing) == [(str(rank), str(ranks)) for rank in range(ranks)]
 
 
+@pytest.mark.more
 @needs_torch
 @pytest.mark.parametrize("name", CALLS)
 def test_without_ranks_it_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -209,6 +209,7 @@ def test_a_missing_torch_is_named(not_connected: None, monkeypatch: pytest.Monke
         ew.run(Sends(), GRAPH, distributed=True)
 
 
+@pytest.mark.more
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 def test_a_process_that_is_no_rank_is_told_how_to_start(
     not_connected: None, monkeypatch: pytest.MonkeyPatch

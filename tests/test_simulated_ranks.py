@@ -9,21 +9,22 @@ from simulated import simulated
 pytest.importorskip(
     "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
 )
-#: Ranks of a process speak without PyTorch, and ask it whether it has NCCL.
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("torch") is None,
-    reason="torch is not installed: pip install 'edgewise[distributed]'",
-)
+#: Ranks of a process speak without PyTorch, and ask it whether it has NCCL. `make test` installs none.
+pytestmark = [
+    pytest.mark.more,
+    pytest.mark.skipif(
+        importlib.util.find_spec("torch") is None,
+        reason="torch is not installed: pip install 'edgewise[distributed]'",
+    ),
+]
 
 
 @pytest.mark.parametrize(
     "names",
     [
         ["bfs", "edge fields", "checkpoints", "refusals", "calls", "connected components"],
-        pytest.param(
-            ["warps", "float sums", "user combiner", "median", "connected components"], marks=pytest.mark.more
-        ),
-        pytest.param(["sssp", "components", "pagerank", "logic and aggregates"], marks=pytest.mark.more),
+        ["warps", "float sums", "user combiner", "median", "connected components"],
+        ["sssp", "components", "pagerank", "logic and aggregates"],
         pytest.param(["float sums", "user combiner", "Widest", "Mirror"], marks=pytest.mark.slow),
         pytest.param(["median", "vote", "spread", "reads through parents"], marks=pytest.mark.slow),
         pytest.param(["other names", "both ends", "every dtype"], marks=pytest.mark.slow),
