@@ -96,13 +96,15 @@ def run_on_ranks(size, program, graph, values, folder=None, **how):
     return on_threads(size, run)
 
 
-def on_threads(size, call):
-    """What a call with the group of a rank gives on each rank, which is a thread."""
+def on_threads(size, call, refusals=()):
+    """What a call with the group of a rank gives on each rank, which is a thread; errors of some classes, too."""
     threads, found = Threads(size), [None] * size
 
     def run(rank):
         try:
             found[rank] = call(ThreadGroup(rank, threads))
+        except refusals as refused:
+            found[rank] = refused
         except BaseException as error:
             found[rank] = error
             threads.meeting.abort()
@@ -112,7 +114,7 @@ def on_threads(size, call):
         thread.start()
     for thread in started:
         thread.join()
-    failures = [each for each in found if isinstance(each, BaseException)]
+    failures = [each for each in found if isinstance(each, BaseException) and not isinstance(each, refusals)]
     if failures:
         raise next(
             (each for each in failures if not isinstance(each, threading.BrokenBarrierError)), failures[0]

@@ -6,7 +6,7 @@ import warnings
 from unittest import mock
 
 import numpy as np
-from simulate_ranks import ThreadGroup, Threads
+from simulate_ranks import on_threads
 from simulator import SimulatedKernel, pretend
 
 import edgewise as ew
@@ -25,29 +25,12 @@ _own = threading.local()
 
 def on_ranks(size, call):
     """What a call gives on each of so many ranks: a result, or an error of edgewise."""
-    threads, found = Threads(size), [None] * size
 
-    def run(rank):
-        _own.group = ThreadGroup(rank, threads)
-        try:
-            found[rank] = call(rank)
-        except EdgewiseError as refused:
-            found[rank] = refused
-        except BaseException as error:
-            found[rank] = error
-            threads.meeting.abort()
+    def run(group):
+        _own.group = group
+        return call(group.rank)
 
-    started = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
-    for thread in started:
-        thread.start()
-    for thread in started:
-        thread.join()
-    for each in found:
-        if isinstance(each, BaseException) and not isinstance(
-            each, EdgewiseError | threading.BrokenBarrierError
-        ):
-            raise each
-    return found
+    return on_threads(size, run, EdgewiseError)
 
 
 def compare(where, find, size, sources, **how):

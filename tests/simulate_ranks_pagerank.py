@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
-from simulate_ranks import ThreadGroup, Threads
+from simulate_ranks import on_threads
 from simulated_warps import with_warps
 from simulator import SimulatedKernel, pretend
 
@@ -36,28 +36,12 @@ def on_ranks(size, graph, device="cuda", **how):
 
 def by_threads(size, call):
     """What a call gives on each of so many ranks."""
-    threads, found = Threads(size), [None] * size
 
-    def run(rank):
-        _own.group = ThreadGroup(rank, threads)
-        try:
-            found[rank] = call()
-        except MemoryLimitError as refused:
-            found[rank] = refused
-        except BaseException as error:
-            found[rank] = error
-            threads.meeting.abort()
+    def run(group):
+        _own.group = group
+        return call()
 
-    started = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
-    for thread in started:
-        thread.start()
-    for thread in started:
-        thread.join()
-    failures = [each for each in found if isinstance(each, BaseException)]
-    for each in failures:
-        if not isinstance(each, threading.BrokenBarrierError | MemoryLimitError):
-            raise each
-    return found
+    return on_threads(size, run, MemoryLimitError)
 
 
 def compare(where, sizes=(1, 2, 3), **how):

@@ -9,7 +9,7 @@ import sys
 import threading
 
 import numpy as np
-from simulate_ranks import ThreadGroup, Threads
+from simulate_ranks import on_threads
 from simulated_warps import with_warps
 from simulator import SimulatedKernel, pretend
 
@@ -47,32 +47,16 @@ def _with_floats(dtype):
 
 def on_ranks(size, call):
     """What a call gives on each of so many ranks: a result, or an error of edgewise."""
-    threads, found = Threads(size), [None] * size
 
-    def run(rank):
-        _own.group = ThreadGroup(rank, threads)
+    def run(group):
+        _own.group = group
         try:
-            found[rank] = call(rank)
+            return call(group.rank)
         except EdgewiseError as refused:
-            _own.group.refuse(refused)
-            found[rank] = refused
-        except BaseException as error:
-            found[rank] = error
-            threads.meeting.abort()
+            group.refuse(refused)
+            raise
 
-    started = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
-    for thread in started:
-        thread.start()
-    for thread in started:
-        thread.join()
-    failures = [
-        each for each in found if isinstance(each, BaseException) and not isinstance(each, EdgewiseError)
-    ]
-    for each in failures:
-        if not isinstance(each, threading.BrokenBarrierError):
-            raise each
-    assert not failures, failures
-    return found
+    return on_threads(size, run, EdgewiseError)
 
 
 def compare(find, where, source, sizes=(2,), **how):
