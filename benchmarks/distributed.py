@@ -415,8 +415,7 @@ def rows_of(scale: int, options: argparse.Namespace) -> Iterator[dict[str, str]]
     with tempfile.TemporaryDirectory() as folder:
         path, part = Path(folder, "rmat.edgewise"), Path(folder, "part.csv")
         graph = ew.generate.rmat(scale, 16, seed=1, weights=WEIGHTS)
-        graph.make_in_edges()
-        graph.save(path)
+        graph.save(path, in_edges=True)
         del graph
         for ranks in options.ranks:
             command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
