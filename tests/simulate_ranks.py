@@ -34,6 +34,32 @@ from edgewise.run import Prepared
 
 #: Threads that wait for each other so long have failed.
 SECONDS = 240
+#: The group of each thread that is a rank.
+_own = threading.local()
+
+
+def pretend_ranks(warps):
+    """Pretend a GPU whose kernels run one at a time, with warps of four lanes or of one."""
+    if warps:
+        with_warps()
+    pretend()
+    start, alone = SimulatedKernel.start, threading.Lock()
+
+    def start_alone(self, *arguments):
+        with alone:
+            start(self, *arguments)
+
+    SimulatedKernel.start = start_alone
+
+
+def connect_threads():
+    """Have the threads of `on_threads` be the ranks, each with a GPU, of calls with ``distributed=True``."""
+    connect = groups.connect
+    groups.connect = lambda: vars(_own)["group"] if "group" in vars(_own) else connect()
+    import edgewise.algorithms.common.ranks as common_ranks
+
+    common_ranks.connect = distributed.connect = groups.connect
+    distributed.cuda_problem = lambda: None
 
 
 class Threads:
@@ -101,8 +127,9 @@ def on_threads(size, call, refusals=()):
     threads, found = Threads(size), [None] * size
 
     def run(rank):
+        _own.group = ThreadGroup(rank, threads)
         try:
-            found[rank] = call(ThreadGroup(rank, threads))
+            found[rank] = call(_own.group)
         except refusals as refused:
             found[rank] = refused
         except BaseException as error:
@@ -359,16 +386,7 @@ def compare(name, program):
 
 def main():
     """Print the name of each program that agreed; the exit code is 1 where one does not."""
-    if "warps" in sys.argv:
-        with_warps()
-    pretend()
-    start, alone = SimulatedKernel.start, threading.Lock()
-
-    def start_alone(self, *arguments):
-        with alone:
-            start(self, *arguments)
-
-    SimulatedKernel.start = start_alone
+    pretend_ranks("warps" in sys.argv)
     if "warps" in sys.argv:
         from edgewise.engine.distributed import gathering_cuda, program_cuda
 

@@ -1,13 +1,11 @@
 """Betweenness on ranks with GPUs that tests/simulator.py pretends: threads of this process, as in simulate_ranks.py."""
 
 import contextlib
-import threading
 import warnings
 from unittest import mock
 
 import numpy as np
-from simulate_ranks import on_threads
-from simulator import SimulatedKernel, pretend
+from simulate_ranks import connect_threads, on_threads, pretend_ranks
 
 import edgewise as ew
 from edgewise.engine.distributed import group as groups
@@ -19,18 +17,11 @@ GRAPHS = {
     "undirected": ew.generate.uniform(8, 12, seed=3, directed=False, weights=(1, 3)),
     "one vertex": ew.Graph.from_edges([], [], np.empty(0, np.int32), num_vertices=1),
 }
-#: The group of each thread.
-_own = threading.local()
 
 
 def on_ranks(size, call):
     """What a call gives on each of so many ranks: a result, or an error of edgewise."""
-
-    def run(group):
-        _own.group = group
-        return call(group.rank)
-
-    return on_threads(size, run, EdgewiseError)
+    return on_threads(size, lambda group: call(group.rank), EdgewiseError)
 
 
 def compare(where, find, size, sources, **how):
@@ -111,21 +102,8 @@ def check_limits():
 
 def main():
     """Print what agreed."""
-    pretend()
-    start, alone = SimulatedKernel.start, threading.Lock()
-
-    def start_alone(self, *arguments):
-        with alone:
-            start(self, *arguments)
-
-    SimulatedKernel.start = start_alone
-    connect = groups.connect
-    groups.connect = lambda: vars(_own)["group"] if "group" in vars(_own) else connect()
-    import edgewise.algorithms.common.ranks as common_ranks
-    import edgewise.distributed as distributed
-
-    common_ranks.connect = distributed.connect = groups.connect
-    distributed.cuda_problem = lambda: None
+    pretend_ranks(warps=False)
+    connect_threads()
     for size, count in ((2, 5), (3, 2)):
         compare("directed", ew.betweenness, size, list(range(count)), endpoints=True)
         compare("undirected", ew.edge_betweenness, size, list(range(count)), normalized=False)

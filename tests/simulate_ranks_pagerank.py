@@ -5,14 +5,11 @@ are those of a warp or a block.
 """
 
 import sys
-import threading
 import warnings
 
 import numpy as np
 import pytest
-from simulate_ranks import on_threads
-from simulated_warps import with_warps
-from simulator import SimulatedKernel, pretend
+from simulate_ranks import connect_threads, on_threads, pretend_ranks
 
 import edgewise as ew
 from edgewise.engine.distributed import group as groups
@@ -25,8 +22,6 @@ GRAPHS = {
     "one vertex": ew.Graph.from_edges([], [], np.empty(0, np.int32), num_vertices=1),
     "no vertices": ew.Graph.from_edges([], [], num_vertices=0),
 }
-#: The group of each thread.
-_own = threading.local()
 
 
 def on_ranks(size, graph, device="cuda", **how):
@@ -36,12 +31,7 @@ def on_ranks(size, graph, device="cuda", **how):
 
 def by_threads(size, call):
     """What a call gives on each of so many ranks."""
-
-    def run(group):
-        _own.group = group
-        return call()
-
-    return on_threads(size, run, MemoryLimitError)
+    return on_threads(size, lambda _: call(), MemoryLimitError)
 
 
 def compare(where, sizes=(1, 2, 3), **how):
@@ -108,27 +98,8 @@ def compare_shares():
 def main():
     """Print what agreed."""
     warps = "warps" in sys.argv
-    if warps:
-        with_warps()
-    pretend()
-    start, alone = SimulatedKernel.start, threading.Lock()
-
-    def start_alone(self, *arguments):
-        with alone:
-            start(self, *arguments)
-
-    SimulatedKernel.start = start_alone
-    connect = groups.connect
-
-    def connected():
-        return vars(_own)["group"] if "group" in vars(_own) else connect()
-
-    groups.connect = connected
-    import edgewise.algorithms.common.ranks as common_ranks
-    import edgewise.distributed as distributed
-
-    common_ranks.connect = distributed.connect = connected
-    distributed.cuda_problem = lambda: None
+    pretend_ranks(warps)
+    connect_threads()
     if warps:
         from edgewise.layout import units
 

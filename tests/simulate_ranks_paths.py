@@ -6,12 +6,9 @@ lanes (tests/simulated_warps.py).
 """
 
 import sys
-import threading
 
 import numpy as np
-from simulate_ranks import on_threads
-from simulated_warps import with_warps
-from simulator import SimulatedKernel, pretend
+from simulate_ranks import connect_threads, on_threads, pretend_ranks
 
 import edgewise as ew
 from edgewise.engine.distributed import group as groups
@@ -34,8 +31,6 @@ GRAPHS = {
     "short floats": lambda: _with_floats(np.float32),
     "one vertex": lambda: ew.Graph.from_edges([], [], np.empty(0, np.int32), num_vertices=1),
 }  # fmt: skip
-#: The group of each thread.
-_own = threading.local()
 
 
 def _with_floats(dtype):
@@ -49,7 +44,6 @@ def on_ranks(size, call):
     """What a call gives on each of so many ranks: a result, or an error of edgewise."""
 
     def run(group):
-        _own.group = group
         try:
             return call(group.rank)
         except EdgewiseError as refused:
@@ -200,23 +194,8 @@ CHECKS = {
 def main():
     """Print what agreed."""
     names = sys.argv[1:]
-    if "warps" in names:
-        with_warps()
-    pretend()
-    start, alone = SimulatedKernel.start, threading.Lock()
-
-    def start_alone(self, *arguments):
-        with alone:
-            start(self, *arguments)
-
-    SimulatedKernel.start = start_alone
-    connect = groups.connect
-    groups.connect = lambda: vars(_own)["group"] if "group" in vars(_own) else connect()
-    import edgewise.algorithms.common.ranks as common_ranks
-    import edgewise.distributed as distributed
-
-    common_ranks.connect = distributed.connect = groups.connect
-    distributed.cuda_problem = lambda: None
+    pretend_ranks("warps" in names)
+    connect_threads()
     from edgewise.algorithms.common import offers_cuda
 
     offers_cuda.ARCS = 6
