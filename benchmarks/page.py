@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks import page_gpu, page_tables
 from benchmarks.page_gpu import CLUSTERS, GPU
-from benchmarks.page_tables import RESULTS, Rows, listed, significant, words
+from benchmarks.page_tables import GRAPHS, RESULTS, Rows, listed, significant, words
 from benchmarks.results import ROOT, Row, csv_rows, read_rows
 from benchmarks.table import OURS, PLAIN, fill, markdown
 
@@ -33,14 +33,7 @@ GPU_ALGORITHMS = {
     "pagerank": "PageRank, 50, float32",
     "components": "components",
 }
-MORE_ALGORITHMS = {
-    "build": "build",
-    "scc": "strong components",
-    "mst": "spanning forest",
-    "betweenness": "betweenness, 16 sources",
-}
-#: How graphs are named in tables, where otherwise than in rows.
-GRAPHS = {"lattice": "lattice 2048 x 2048", "one-way": "the same, 30% one-way"}
+MORE_ALGORITHMS = {"build": "build", **CPU_MORE}
 
 
 def millions(arcs: int) -> str:

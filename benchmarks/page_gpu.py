@@ -4,7 +4,7 @@ import textwrap
 
 from benchmarks.automatic import FACTOR, MARGIN_MS, SHARED_BY, WORST, cells, is_beyond
 from benchmarks.automatic import table as automatic_table
-from benchmarks.page_tables import CUGRAPH, RESULTS, Rows, listed, significant, words
+from benchmarks.page_tables import CUGRAPH, GRAPHS, RESULTS, Rows, listed, significant, words
 from benchmarks.results import csv_rows
 from benchmarks.schedules import KNOWN, OTHERS, decided_nothing
 from benchmarks.table import markdown
@@ -19,12 +19,7 @@ APART_MS = 0.2
 #: From which ratio on a cell that is not beyond is told of.
 CLOSE = 1.085
 #: How graphs and algorithms are named.
-CLUSTERED = {
-    "lattice": "lattice 2048 x 2048",
-    "one-way": "the same, 30% one-way",
-    "road-NE": "road-NE",
-    "road-FLA": "road-FLA",
-}
+CLUSTERED = {name: GRAPHS.get(name, name) for name in ("lattice", "one-way", "road-NE", "road-FLA")}
 TASKS = {"build": "building", "pagerank": "PageRank"}
 PROGRAM = "sssp as a plain program"
 

@@ -18,6 +18,8 @@ DISTRIBUTED = RESULTS / "2026-11-27-2-cores-distributed.csv"
 DISTRIBUTED_GPU = RESULTS / "2026-11-27-2xH200-distributed.csv"
 GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
 NETWORKX = RESULTS / "2026-11-27-2-cores-networkx.csv"
+#: How graphs are named in tables, where otherwise than in rows.
+GRAPHS = {"lattice": "lattice 2048 x 2048", "one-way": "the same, 30% one-way"}
 #: How algorithms and programs are named in tables.
 NAMES = {
     "bfs": "breadth-first search",
