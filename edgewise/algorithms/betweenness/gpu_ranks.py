@@ -58,16 +58,14 @@ def sum_on_gpus(job: Job, sources: np.ndarray, run: Execution) -> Any:
 def _refusing_together(group: Group) -> Iterator[None]:
     """An error of one rank meanwhile ends the call on all ranks."""
     try:
-        yield
+        with group.in_run():
+            yield
     except RefusedBySystem as error:
         refused = MemoryLimitError(str(error))
         group.refuse(refused)
         raise refused from error
     except (EdgewiseError, EdgewiseWarning) as error:
         group.refuse(error)
-        raise
-    except BaseException:
-        group.has_failed = True
         raise
     group.everywhere(np.empty(0, np.uint8))  # a rank that refuses says so here
 
