@@ -40,7 +40,7 @@ from benchmarks.papers.edge_vertex_tables import (
 from benchmarks.table import fill
 
 ROOT = Path(__file__).parent.parent
-MEASURED = ROOT / "benchmarks" / "results" / "papers" / "edge_vertex-2026-11-27-H100.csv"
+MEASURED = ROOT / "benchmarks" / "results" / "papers" / "edge_vertex-2026-11-28-H100.csv"
 DOCUMENT = ROOT / "docs" / "papers" / "edge_vertex.md"
 FIGURES = 8
 #: Milliseconds: preprocessing, processing, sending, gathering, computing.
