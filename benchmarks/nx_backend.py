@@ -5,6 +5,9 @@ functions of all pairs of nodes have one of an eighth of the vertices. Each func
 edgewise and each other backend that is installed (`RIVALS`) once to compile, once with the conversion and five times
 from the converted graph, of which the table has the median. Results are compared. Conversion to edgewise is timed by
 itself, too, as are graphs from arrays. Times of functions are printed in milliseconds. See docs/networkx.md.
+
+With `--gpu`, functions that have the keyword `device` run by edgewise on all cores of the CPU and on a GPU, each in the
+same way; results of the GPU are compared with those of the CPU. NetworkX and other backends do not run.
 """
 
 import argparse
@@ -12,7 +15,7 @@ import gc
 import importlib.metadata
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import starmap
 from pathlib import Path
@@ -24,14 +27,20 @@ import pandas as pd
 import scipy.sparse
 
 import edgewise as ew
+import edgewise_networkx
 from benchmarks.page_tables import networkx_tables
-from benchmarks.results import Row, machine, write_rows
+from benchmarks.results import Row, machine, versions, write_rows
+from benchmarks.table import markdown
 from edgewise.nx.convert import convert_from_nx, convert_to_nx
 
 NETWORKX = {"contender": "networkx", "version": nx.__version__}
 EDGEWISE = {"contender": "edgewise", "version": ew.__version__}
 #: Other backends of NetworkX by the names that it has for them, and what is installed for them.
 RIVALS = {"rustnx": "rustnx", "rustworkx": "nx-rustworkx"}
+#: Where functions run with `--gpu`.
+DEVICES = ("cpu", "cuda")
+#: What `first_seconds` are, of functions.
+FIRST = "first: with conversion"
 #: What a walk loses with each edge: less than 1 over the largest eigenvalue of these graphs.
 ALPHA = 0.001
 #: Functions of the graph and its node of largest degree.
@@ -93,8 +102,7 @@ def _agree(ours: Any, theirs: Any, rel: float) -> bool:
 def compared(graph: Any, task: dict[str, Any], calls: dict[str, Callable[..., Any]]) -> Iterator[Row]:
     """Rows of each function by NetworkX, and by the backends: first with a conversion, then from the converted graph.
     A backend that leaves the call to NetworkX has none."""
-    task |= {"vertices": len(graph), "arcs": 2 * graph.number_of_edges()}
-    hub = max(graph, key=graph.degree)
+    task, hub = task | sizes(graph), max(graph, key=graph.degree)
     installed = [name for name in RIVALS if name in nx.utils.backends.backends]
     contenders = [
         {"contender": RIVALS[name], "version": importlib.metadata.version(RIVALS[name])} for name in installed
@@ -105,22 +113,60 @@ def compared(graph: Any, task: dict[str, Any], calls: dict[str, Callable[..., An
         theirs, expected = seconds(lambda call=call: call(graph, hub, backend="networkx"))
         yield Row(**task, **NETWORKX, **times([theirs], theirs), verified="", note="")
         for backend, contender in backends.items():
-            run = partial(call, graph, hub, backend=backend)
             try:
-                run()
+                spent, found = by_backend(graph, partial(call, graph, hub, backend=backend))
             except NotImplementedError:
                 continue
-            graph.__networkx_cache__.clear()
-            first, found = seconds(run)
-            again = []
-            for _ in range(5):
-                forget(graph)
-                again.append(seconds(run)[0])
             right = "yes" if agree(found, expected) else "differs from NetworkX"
-            yield Row(
-                **task, **contender, **times(again, first), verified=right, note="first: with conversion"
-            )
-            graph.__networkx_cache__.clear()
+            yield Row(**task, **contender, **spent, verified=right, note=FIRST)
+
+
+def on_devices(graph: Any, task: dict[str, Any], calls: dict[str, Callable[..., Any]]) -> Iterator[Row]:
+    """Rows of the functions that may run on a GPU, by the CPU, then there."""
+    task, hub = task | sizes(graph), max(graph, key=graph.degree)
+    told = edgewise_networkx.get_info()["functions"]
+    for name, call in calls.items():
+        if "device" not in told[name.split(",")[0]].get("additional_parameters", {}):
+            continue
+        task["algorithm"], answers = name, []
+        for device in DEVICES:
+            spent, found = by_backend(graph, partial(call, graph, hub, backend="edgewise", device=device))
+            answers.append(found)
+            right = "yes" if agree(found, answers[0]) else "differs from the CPU"
+            contender = EDGEWISE | {"contender": f"edgewise, {device}"}
+            yield Row(**task, **contender, **spent, verified=right, note=FIRST)
+
+
+def sizes(graph: Any) -> dict[str, int]:
+    """The columns of a row that say how large a graph is."""
+    return {"vertices": len(graph), "arcs": 2 * graph.number_of_edges()}
+
+
+def by_backend(graph: Any, run: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
+    """The times of a call by a backend, compiled before, and its answer."""
+    run()
+    graph.__networkx_cache__.clear()
+    first, found = seconds(run)
+    again = []
+    for _ in range(5):
+        forget(graph)
+        again.append(seconds(run)[0])
+    graph.__networkx_cache__.clear()
+    return times(again, first), found
+
+
+def devices_table(rows: Sequence[Row]) -> str:
+    """A Markdown table of the functions on a GPU beside the CPU, in milliseconds."""
+    by_name: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        by_name.setdefault(row.algorithm, {})[row.contender] = row
+    body = []
+    for name, found in by_name.items():
+        cpu, gpu = (found[f"edgewise, {device}"] for device in DEVICES)
+        times_of = (cpu.first_seconds, cpu.seconds, gpu.first_seconds, gpu.seconds)
+        body.append([name, *(f"{1e3 * each:,.1f}" for each in times_of), f"{cpu.seconds / gpu.seconds:.2f}"])
+    parts = [f"{where}, {when}" for where in ("CPU", "GPU") for when in ("with conversion", "converted")]
+    return markdown(["function", *parts, "CPU by GPU"], body)
 
 
 def forget(graph: Any) -> None:
@@ -135,7 +181,7 @@ def conversions(graph: Any, task: dict[str, Any]) -> Iterator[Row]:
     upper = scipy.sparse.triu(matrix).tocoo()
     table = pd.DataFrame({"source": upper.row, "target": upper.col, "weight": upper.data})
     converted = convert_from_nx(graph, edge_attrs={"weight": 1})
-    task |= {"vertices": len(graph), "arcs": 2 * graph.number_of_edges()}
+    task |= sizes(graph)
     named = nx.relabel_nodes(graph, {node: f"v{node}" for node in graph})
     by = {"backend": "edgewise"}
     ways: dict[str, Callable[[], Any]] = {
@@ -181,19 +227,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--scale", type=int, default=16, help="2 to this power is the number of vertices")
     parser.add_argument("--output", type=Path, help="a CSV file for the rows")
+    parser.add_argument("--gpu", action="store_true", help="on a GPU beside the CPU, without NetworkX")
     given = parser.parse_args()
-    graph, smaller = (drawn(scale) for scale in (given.scale, given.scale - 3))
-    connected = smaller.subgraph(max(nx.connected_components(smaller), key=len)).copy()
     nx.config.warnings_to_ignore.add("cache")
     task = machine() | {"graph": f"rmat{given.scale}"}
-    ways = list(conversions(graph, task))
+    graph, smaller = (drawn(scale) for scale in (given.scale, given.scale - 3))
+    connected = smaller.subgraph(max(nx.connected_components(smaller), key=len)).copy()
+    ways = [] if given.gpu else list(conversions(graph, task))
     gc.collect()
     gc.freeze()  # else Python looks through the graph's million dicts in some of the calls
-    calls = [*compared(graph, task, CALLS)]
-    calls += compared(connected, task | {"graph": f"largest component of rmat{given.scale - 3}"}, ALL_PAIRS)
+    if given.gpu:
+        task["machine"] = f"{versions()}; {task['machine']}"
+        calls = list(on_devices(graph, task, CALLS))
+    else:
+        calls = list(compared(graph, task, CALLS))
+        task["graph"] = f"largest component of rmat{given.scale - 3}"
+        calls += compared(connected, task, ALL_PAIRS)
     if given.output:
         write_rows(given.output, [*ways, *calls])
-    print("\n\n".join(networkx_tables([*ways, *calls]).values()))
+    print(devices_table(calls) if given.gpu else "\n\n".join(networkx_tables([*ways, *calls]).values()))
     for row in calls:
         if row.verified not in ("", "yes"):
             print(f"{row.algorithm} by {row.contender}: {row.verified}")
