@@ -178,6 +178,34 @@ def test_cells_from_which_a_rule_came_are_not_counted_as_unseen() -> None:
     assert "Of the 6 cells of the last 4 graphs from which no rule came, 5 do not, and 4 of 4 without" in said
 
 
+def test_a_cell_above_the_factor_but_within_the_margin_is_told_of() -> None:
+    times = {"a": (1.115, 1.0), "b": (1.1, 1.0), "c": (1.13, 1.0)}
+    rows = [
+        {"graph": graph, "program": "bfs", "schedule": name, "ms_of_1": ms, "ms_of_100": 1.0, "right": "True"}
+        for graph, pair in times.items()
+        for name, ms in zip(("automatic", "warp"), pair, strict=True)
+    ]
+    said = " ".join(page_gpu.automatic_words(rows).split())
+    assert (
+        "if they exceed 1.10 times the best by more than 20 µs. 5 of 6 do not; 1 of these is above 1.10."
+        in said
+    )
+
+
+def test_first_runs_are_told_of_where_later_ones_are_by_clusters() -> None:
+    known = {
+        "program": "sssp",
+        "ms_of_1": 17.5,
+        "layout_ms_of_1": 0.5,
+        "ms_of_100": 9.1,
+        "layout_ms_of_100": 10.0,
+    }
+    explained = {"a": "on the GPU by 768 clusters of at most 2,048 vertices", "b": "31 few, 10 push"}
+    rows = [known | {"graph": graph, "explain": text} for graph, text in explained.items()]
+    said = " ".join(page_gpu.first_runs_words(rows).split())
+    assert said.endswith("That is so for shortest paths on a (17 ms, then 9; made once 10).")
+
+
 DOCUMENTS = page.documents()
 
 

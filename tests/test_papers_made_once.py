@@ -60,8 +60,8 @@ def test_the_first_graph_does_not_count() -> None:
 
 
 def test_what_a_run_says_of_itself() -> None:
-    assert by_clusters(result(0, 0, CLUSTERS)) and not by_clusters(result(0, 0, PULLED))
-    assert pulled(result(0, 0, PULLED)) and not pulled(result(0, 0, BEST_FIRST))
+    assert by_clusters(CLUSTERS) and not by_clusters(PULLED)
+    assert pulled(PULLED) and not pulled(BEST_FIRST)
 
 
 @pytest.fixture

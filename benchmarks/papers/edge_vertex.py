@@ -231,7 +231,7 @@ def unasked(made: Columns, task: Task, result: Any, layout_ms: float) -> dict[st
     )
     spent = layout_ms
     if result.memory_bytes["layout"] == 0:
-        spent = in_edges_ms(new) if pulled(result) else 0.0
+        spent = in_edges_ms(new) if pulled(result.explain()) else 0.0
     return {"preprocessing_ms": spent + once.clusters_ms} | once.row()
 
 

@@ -46,19 +46,19 @@ def made_once(prepare: Callable[[], Any], values: dict[str, Any], times: int = P
     for _ in range(times):
         prepared = prepare()
         first, second = prepared(**values), prepared(**values)
-        clusters = second.layout_seconds if by_clusters(second) else 0.0
+        clusters = second.layout_seconds if by_clusters(second.explain()) else 0.0
         spent.append((first.layout_seconds, first.seconds, clusters))
     return MadeOnce(*(1e3 * statistics.median(each) for each in zip(*spent[1:], strict=True)), prepared)
 
 
-def by_clusters(result: Any) -> bool:
-    """Whether a run went by clusters."""
-    return re.search(r"\bby [\d,]+ clusters\b", result.explain()) is not None
+def by_clusters(explained: str) -> bool:
+    """Whether a run went by clusters, as its `explain()` says."""
+    return re.search(r"\bby [\d,]+ clusters\b", explained) is not None
 
 
-def pulled(result: Any) -> bool:
-    """Whether a run gathered over in-edges."""
-    return re.search(r"\d pull\b", result.explain()) is not None
+def pulled(explained: str) -> bool:
+    """Whether a run gathered over in-edges, as its `explain()` says."""
+    return re.search(r"\d pull\b", explained) is not None
 
 
 def in_edges_ms(fresh: Callable[[], Any], times: int = PREPARED) -> float:

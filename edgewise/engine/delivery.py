@@ -27,8 +27,8 @@ from edgewise.schedule import (
     ThreadMapped,
 )
 
-#: A single run on fewer arcs than these makes no layout. Of 0.8 M arcs one takes 1.1 ms more to make than what merge
-#: path needs, and 50 supersteps of PageRank were 0.45 ms shorter by it (an H100). That is one graph; none of 0.9 to 3 M
+#: A single run on fewer arcs than these makes no layout. Of 0.8 M arcs one takes 1.4 ms more to make than what merge
+#: path needs, and 50 supersteps of PageRank were 0.52 ms shorter by it (an H100). That is one graph; none of 0.9 to 3 M
 #: arcs was measured.
 FEW_ARCS = 2**20
 
