@@ -60,7 +60,7 @@ COALESCE = (
 def graphs():
     """All graphs, and those of the battery that are small enough for the simulator."""
     yield from ((name, make()) for name, make in GRAPHS.items())
-    yield from ((name, graph) for name, graph in battery_graphs().items() if graph.num_arcs < 250)
+    yield from ((name, graph) for name, graph in battery_graphs().items() if graph.num_arcs < 120)
 
 
 def compare_coefficients(graph):
@@ -98,8 +98,8 @@ def compare_degrees(graph):
     from edgewise.approx import degree_cuda as gpu
 
     kept, kept_at_a_time = gpu.MOST_SLOTS, degree._AT_A_TIME
-    for there in (graph, on_gpu(graph)):
-        for knobs in DEGREES:
+    for there, some in ((graph, DEGREES), (on_gpu(graph), DEGREES[:1])):
+        for knobs in some:
             expected = ew.approx.normalize_degrees(graph, device="cpu", **knobs)
             for gpu.MOST_SLOTS, degree._AT_A_TIME in (
                 (kept, kept_at_a_time),
@@ -112,8 +112,8 @@ def compare_degrees(graph):
 
 def compare_clusters(graph):
     """Clusters are those of the host, by different knobs."""
-    for there in (graph, on_gpu(graph)):
-        for knobs in CLUSTERS:
+    for there, some in ((graph, CLUSTERS), (on_gpu(graph), CLUSTERS[:1])):
+        for knobs in some:
             expected = ew.approx.form_clusters(graph, device="cpu", **knobs)
             same_made(ew.approx.form_clusters(there, device="cuda", **knobs), expected)
 
@@ -123,8 +123,8 @@ def compare_coalesce(graph):
     from edgewise.approx import numbering_cuda as gpu
 
     kept = gpu.MOST_ROUNDS
-    for there in (graph, on_gpu(graph)):
-        for knobs in COALESCE:
+    for there, some in ((graph, COALESCE), (on_gpu(graph), COALESCE[:1])):
+        for knobs in some:
             expected = ew.approx.coalesce(graph, device="cpu", **knobs)
             for gpu.MOST_ROUNDS in (kept, 2):
                 same_made(ew.approx.coalesce(there, device="cuda", **knobs), expected)
