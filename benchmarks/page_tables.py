@@ -16,6 +16,7 @@ BEYOND = RESULTS / "2026-11-26-H100-beyond.csv"
 LARGE = RESULTS / "2026-11-26-H100-large.csv"
 DISTRIBUTED = RESULTS / "2026-11-27-2-cores-distributed.csv"
 DISTRIBUTED_GPU = RESULTS / "2026-11-27-2xH200-distributed.csv"
+DISTRIBUTED_H100 = RESULTS / "2026-11-28-2xH100-distributed.csv"
 GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
 NETWORKX = RESULTS / "2026-11-27-2-cores-networkx.csv"
 #: How graphs are named in tables, where otherwise than in rows.
@@ -218,11 +219,11 @@ def faster(one: float, two: float) -> str:
 
 
 def two_gpus_table(rows: Rows) -> str:
-    """One GPU, and one and two ranks with a GPU each, by task and scale; what two exchange."""
+    """One GPU, and one and two ranks with a GPU each, by the tasks that were run and scale; what two exchange."""
     found = {(row["program"], row["graph"], row["ranks"]): row for row in rows}
     body = []
     for name in TASKS:
-        for graph in dict.fromkeys(row["graph"] for row in rows):
+        for graph in dict.fromkeys(row["graph"] for row in rows if row["program"] == name):
             one, two = (found[name, graph, ranks] for ranks in ("1", "2"))
             plain, alone, ms = float(one["plain_ms"]), one["ms"], float(two["ms"])
             sent = significant(float(two["sent_bytes"]) / 1e6)
@@ -236,11 +237,13 @@ def two_gpus_table(rows: Rows) -> str:
 
 
 def aims_table(rows: Rows) -> str:
-    """How many times as fast as one GPU two are on the largest graph, and what was aimed at."""
+    """How many times as fast as one GPU two are on the largest graph, and what was aimed at, of what was run."""
     largest = max(int(row["arcs"]) for row in rows)
     of_largest = [row for row in rows if int(row["arcs"]) == largest]
-    body = []
+    body, run = [], {row["program"] for row in of_largest}
     for name, (counted, aim) in AIMS.items():
+        if run.isdisjoint(counted):
+            continue
         fastest = [
             min(float(row[key]) for row in of_largest if row["program"] in counted and row["ranks"] == ranks)
             for key, ranks in (("plain_ms", "1"), ("ms", "2"))
@@ -333,6 +336,8 @@ def blocks() -> dict[str, dict[str, str]]:
             "grid": grid_table(csv_rows(GRID)),
             "two gpus": two_gpus_table(csv_rows(DISTRIBUTED_GPU)),
             "aims": aims_table(csv_rows(DISTRIBUTED_GPU)),
+            "two h100": two_gpus_table(csv_rows(DISTRIBUTED_H100)),
+            "aims, h100": aims_table(csv_rows(DISTRIBUTED_H100)),
         },
         "docs/networkx.md": networkx_tables(read_rows(NETWORKX)),
     }
