@@ -24,6 +24,7 @@ from edgewise.building.sizes import Room
 from edgewise.engine.distributed.group import Group
 from edgewise.errors import DistributedError, FileChangedError, GraphError, ParseError
 from edgewise.graph.ids import Ids
+from edgewise.io.doubts import FirstEdge
 from edgewise.io.formats import Plan
 from edgewise.io.lines import Behind, LineLayout
 from edgewise.io.options import ReadOptions
@@ -36,7 +37,7 @@ class _Told(NamedTuple):
     Attributes:
         place: its first byte, and the one behind its last; the size of the file, and a checksum of its beginning.
         began, ended: what its first line stands behind, as it was read, and what stands behind its last line.
-        seen: see `Seen`.
+        seen: the number of edges, and what `FirstEdge.told` gives.
         has_changed: whether the file was written to meanwhile.
         error: the class and the message of what is wrong with the piece; empty if nothing is.
     """
@@ -79,7 +80,6 @@ class FilePart(Files):
         self._place = [begin, end, size, zlib.crc32(file.head)]
         file.narrow(begin, end)
         self._behind = Behind(plan.skip if group.rank == 0 else 0)
-        self._numbering: Numbering | None = None
 
     def __iter__(self) -> Iterator[Piece]:
         """The edges, a block of lines at a time; one piece without edges if there are none.
@@ -91,8 +91,8 @@ class FilePart(Files):
             DistributedError: the file is not the same on all ranks.
         """
         file, plan = self._files[0]
-        seen, error = Seen(), None
-        self._weighted = None
+        seen, self._weighted = Seen(), None
+        error: Exception | None = None
         try:
             yield from self._edges_of(file, plan, seen, self._behind)
         except (ParseError, GraphError) as problem:
@@ -115,16 +115,10 @@ class FilePart(Files):
         """Go on if all ranks have read what they should; `seen` becomes that of all."""
         path, has_changed = self._reading.path, _identity(self._reading.path) != self._identity
         words = [] if error is None else [type(error).__name__, str(error)]
-        own = (
-            self._place,
-            self._behind,
-            self._ended,
-            [seen.count, *seen.first_edge.told()],
-            has_changed,
-            words,
-        )
+        of_edges = [seen.count, *seen.first_edge.told()]
+        own = json.dumps([self._place, self._behind, self._ended, of_edges, has_changed, words]).encode()
         while True:
-            parts = self._group.everywhere(np.frombuffer(json.dumps(own).encode(), np.uint8))[0]
+            parts = self._group.everywhere(np.frombuffer(own, np.uint8))[0]
             told = [_Told.of(part) for part in parts]
             self._check_same_file(path, told)
             again, failed = _wrongly_begun(told, self._files[0][1].skip)
@@ -135,10 +129,9 @@ class FilePart(Files):
                 raise ReadAgain
         if failed is not None:
             raise getattr(errors, failed.error[0])(failed.error[1]) from None
-        seen.count = sum(each.seen[0] for each in told)
-        first, *others = told
-        seen.first_edge = type(seen.first_edge)()
-        for each in (first, *others):
+        seen.count, seen.first_edge = 0, FirstEdge()
+        for each in told:
+            seen.count += each.seen[0]
             seen.first_edge.follow(each.seen[1:])
 
     def _check_same_file(self, path: Path, told: list[_Told]) -> None:

@@ -21,6 +21,7 @@ from edgewise.building.spill import Spill, Stretch
 from edgewise.engine.distributed.exchange import joined, separated
 from edgewise.engine.distributed.group import Group
 from edgewise.errors import DistributedError, OutputError
+from edgewise.graph.file_writer import Writers
 from edgewise.graph.ids import Ids
 from edgewise.whole import replacing
 
@@ -51,7 +52,7 @@ class ByRanks:
     def __init__(self, group: Group, scratch: Scratch, room: Room) -> None:
         self._group, self._scratch, self._room = group, scratch, room
         self.size, self.is_last = group.size, group.rank == group.size - 1
-        self.writers = _WritersOfRanks(group)
+        self.writers: Writers | None = _WritersOfRanks(group)
 
     def numbering(self, distinct: Distinct) -> Numbering:
         """The numbers of the ids of all ranks: each is told all of them."""
@@ -180,7 +181,8 @@ def _unpacked_arcs(part: np.ndarray, first: int, dtype: np.dtype | None) -> Stre
     dtypes: list[Any] = [np.int64, np.int64, np.uint16, np.int32, *([] if dtype is None else [dtype])]
     parts = separated(part, len(dtypes))
     columns = [each.view(kind) for each, kind in zip(parts, dtypes, strict=True)]
-    return Stretch(int(columns[0][0]) - first, *columns[1:4], columns[4] if dtype is not None else None)
+    number, bounds, rows, targets = columns[:4]
+    return Stretch(int(number[0]) - first, bounds, rows, targets, None if dtype is None else columns[4])
 
 
 class _WritersOfRanks:

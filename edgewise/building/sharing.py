@@ -47,7 +47,8 @@ class Sharing(Protocol):
 class Alone:
     """One process; see `Sharing`."""
 
-    size, is_last, writers = 1, True, None
+    size, is_last = 1, True
+    writers: Writers | None = None
 
     def numbering(self, distinct: Distinct) -> Numbering:
         """The numbers of all ids."""

@@ -34,8 +34,8 @@ def build_graph(path: str, output: Path, in_edges: bool, how: Reading, distribut
         typer.echo(f"edgewise: {on_one_line(sentence)}", err=True)
 
     options = how.for_read(path)
-    how_built = {"in_edges": in_edges, "distributed": distributed}
-    return build(output, path, progress=True, announce=announce, **how_built, **options)
+    options |= {"in_edges": in_edges, "distributed": distributed}
+    return build(output, path, progress=True, announce=announce, **options)
 
 
 def write_graph(
