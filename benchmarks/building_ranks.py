@@ -1,7 +1,7 @@
 """Files of graphs from a text, by one process and by ranks: `python -m benchmarks.building_ranks --output FILE.csv`.
 
-An R-MAT graph is written as an edge list. Each case is one process, or ranks that torchrun starts, of one machine, which
-share its processors equally. After a small text, for compiled code, the text is built `--repeat` times; the time is
+An R-MAT graph is written as an edge list. Each case is one process, or ranks that torchrun starts, of one machine, and
+share its processors. After a small text, for compiled code, the text is built `--repeat` times; the time is
 the median of the slowest rank, from when all are ready. A peak is that of one process as Linux counts it, the largest
 of all ranks and times, without what it had before. All files have to be the same. See docs/distributed.md.
 """
