@@ -218,7 +218,9 @@ def test_documents_link_to_the_rows_of_their_tables() -> None:
             page_gpu.GPU, page_gpu.CLUSTERS, page_gpu.EARLIER, page_tables.BEYOND, page_tables.LARGE,
         ),
         "docs/gpu.md": (page_gpu.CLUSTERS,),
-        "docs/distributed.md": (page_tables.DISTRIBUTED, page_tables.GRID, page_tables.DISTRIBUTED_GPU),
+        "docs/distributed.md": (
+            page_tables.DISTRIBUTED, page_tables.GRID, page_tables.DISTRIBUTED_GPU, page_tables.BUILDING_RANKS,
+        ),
         "docs/networkx.md": (page_tables.NETWORKX,),
     }  # fmt: skip
     assert set(linked) == set(DOCUMENTS)
