@@ -166,6 +166,7 @@ EDGES = b"".join(b"%d %d\n" % (u, (u * u + 3) % 17) for u in range(17))
         ("a first line of sizes", b"3 4\n0 1\n1 2\n2 0\n0 2\n", {"header": True}),
         ("one vertex", b"5 5\n" * 9, {"directed": False}),
         ("a wrong line at the end", EDGES + b"1 x\n", {}),
+        *((f"ends of two bytes, {n}", b"0 1\r\n" * n + b"12 3\r\n" * 9 + b"1 x\r\n", {}) for n in range(7)),
         ("wrong lines in all pieces", b"0 1\n1\n" + EDGES + b"1 x\n" + EDGES + b"2\n", {}),
         ("a line that is no text", EDGES + b"\xff \xfe\n" + EDGES, {"names": True}),
         ("zeros", EDGES + b"\0\0\n" + EDGES, {}),
