@@ -18,6 +18,7 @@ DISTRIBUTED = RESULTS / "2026-11-27-2-cores-distributed.csv"
 DISTRIBUTED_GPU = RESULTS / "2026-11-27-2xH200-distributed.csv"
 DISTRIBUTED_H100 = RESULTS / "2026-11-28-2xH100-distributed.csv"
 GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
+BUILDING_RANKS = RESULTS / "2026-11-28-2-cores-building-ranks.csv"
 NETWORKX = RESULTS / "2026-11-27-2-cores-networkx.csv"
 #: How graphs are named in tables, where otherwise than in rows.
 GRAPHS = {"lattice": "lattice 2048 x 2048", "one-way": "the same, 30% one-way"}
@@ -213,6 +214,18 @@ def grid_table(rows: Rows) -> str:
     return markdown(head, body)
 
 
+def building_table(rows: Rows) -> str:
+    """Seconds and peaks of files that one process, or ranks, build of a text."""
+    body = [
+        [
+            f"{int(row['edges']) / 1e6:.0f} M", row["case"], row["ranks"], f"{float(row['seconds']):.2f} s",
+            f"{int(row['peak']) / 1e6:.0f} MB", f"{int(row['before']) / 1e6:.0f} MB",
+        ]
+        for row in rows
+    ]  # fmt: skip
+    return markdown(["lines", "", "ranks", "time", "peak", "had before"], body, left=2)
+
+
 def faster(one: float, two: float) -> str:
     """How many times as fast as one two are."""
     return f"{one / two:.{2 if one / two >= 0.1 else 3}f}"
@@ -332,6 +345,7 @@ def blocks() -> dict[str, dict[str, str]]:
             "lacking": lacking_table(),
         },
         "docs/distributed.md": {
+            "building": building_table(csv_rows(BUILDING_RANKS)),
             "ranks": ranks_table(csv_rows(DISTRIBUTED)),
             "grid": grid_table(csv_rows(GRID)),
             "two gpus": two_gpus_table(csv_rows(DISTRIBUTED_GPU)),

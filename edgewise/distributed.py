@@ -13,7 +13,7 @@ from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.delivery import Delivery
 from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.exchange import columns_of
-from edgewise.engine.distributed.group import Group, connect, telling_errors
+from edgewise.engine.distributed.group import Group, connect, ranks_here, telling_errors
 from edgewise.engine.distributed.outcome import PartOutcome
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.program import DistributedProgram
@@ -272,9 +272,7 @@ class PreparedWithoutGrid(PreparedRank):
 
 def _threads_of_rank() -> int:
     """The threads of one rank, where the ranks of a machine share its processors."""
-    text = os.environ.get("LOCAL_WORLD_SIZE", "1")
-    here = int(text) if text.isdigit() and int(text) > 0 else 1
-    return max(1, available_threads() // here)
+    return max(1, available_threads() // ranks_here())
 
 
 def run(

@@ -20,6 +20,7 @@ from beyond_programs import Reads, lengths
 from simulated_warps import with_warps
 from simulator import SimulatedKernel, pretend
 from test_engines import assert_same
+from thread_ranks import on_threads, own
 
 import edgewise as ew
 from edgewise import distributed
@@ -31,11 +32,6 @@ from edgewise.engine.distributed.group import Group
 from edgewise.errors import DistributedError, MemoryLimitError
 from edgewise.execution import Execution
 from edgewise.run import Prepared
-
-#: Threads that wait for each other so long have failed.
-SECONDS = 240
-#: The group of each thread that is a rank.
-_own = threading.local()
 
 
 def pretend_ranks(warps):
@@ -55,36 +51,11 @@ def pretend_ranks(warps):
 def connect_threads():
     """Have the threads of `on_threads` be the ranks, each with a GPU, of calls with ``distributed=True``."""
     connect = groups.connect
-    groups.connect = lambda: vars(_own)["group"] if "group" in vars(_own) else connect()
+    groups.connect = lambda: vars(own)["group"] if "group" in vars(own) else connect()
     import edgewise.algorithms.common.ranks as common_ranks
 
     common_ranks.connect = distributed.connect = groups.connect
     distributed.cuda_problem = lambda: None
-
-
-class Threads:
-    """What the threads of a run share: what they give each other, and where they meet."""
-
-    def __init__(self, size):
-        self.given, self.meeting = [None] * size, threading.Barrier(size)
-
-
-class ThreadGroup(Group):
-    """A rank of several in one process."""
-
-    def __init__(self, rank, threads):
-        super().__init__(rank, len(threads.given))
-        self._threads = threads
-
-    def _swap(self, into, sent, got=None, given=None):
-        even = [len(sent) // self.size] * self.size
-        ends = np.cumsum([0, *(given or even)])
-        self._threads.given[self.rank] = [sent[ends[i] : ends[i + 1]].copy() for i in range(self.size)]
-        self._threads.meeting.wait(SECONDS)
-        into[...] = np.concatenate([each[self.rank] for each in self._threads.given])
-        self._threads.meeting.wait(SECONDS)
-        self.sent_bytes += len(sent) - (given or even)[self.rank]
-        self.exchanges += 1
 
 
 class InThread(PreparedRank):
@@ -120,33 +91,6 @@ def run_on_ranks(size, program, graph, values, folder=None, **how):
         return result.gather(), result
 
     return on_threads(size, run)
-
-
-def on_threads(size, call, refusals=()):
-    """What a call with the group of a rank gives on each rank, which is a thread; errors of some classes, too."""
-    threads, found = Threads(size), [None] * size
-
-    def run(rank):
-        _own.group = ThreadGroup(rank, threads)
-        try:
-            found[rank] = call(_own.group)
-        except refusals as refused:
-            found[rank] = refused
-        except BaseException as error:
-            found[rank] = error
-            threads.meeting.abort()
-
-    started = [threading.Thread(target=run, args=(rank,)) for rank in range(size)]
-    for thread in started:
-        thread.start()
-    for thread in started:
-        thread.join()
-    failures = [each for each in found if isinstance(each, BaseException) and not isinstance(each, refusals)]
-    if failures:
-        raise next(
-            (each for each in failures if not isinstance(each, threading.BrokenBarrierError)), failures[0]
-        )
-    return found
 
 
 def values_of(program, graph):

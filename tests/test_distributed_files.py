@@ -2,12 +2,13 @@
 
 import json
 import re
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 from cli_cases import invoke
-from ranks import ROOT, needs_torch, run_ranks, started
+from ranks import ROOT, by_hand, needs_torch, run_ranks, started
 
 import edgewise as ew
 from edgewise.engine.distributed import group as groups
@@ -66,6 +67,58 @@ def test_the_command_line_writes_by_ranks(tmp_path: Path) -> None:
     assert [row["vertex"] for row in found["top"]] == whole.top_rows(7)["vertex"].tolist()
 
 
+@needs_torch
+@pytest.mark.more
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say what a process takes")
+def test_ranks_build_a_file_together(tmp_path: Path) -> None:
+    check(2, "ranks_building.py", str(tmp_path))
+
+
+@needs_torch
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not say what a process takes")
+def test_three_ranks_build_a_file_together(tmp_path: Path) -> None:
+    check(3, "ranks_building.py", str(tmp_path))
+
+
+@needs_torch
+@pytest.mark.more
+def test_a_rank_that_is_killed_leaves_no_file(tmp_path: Path) -> None:
+    (tmp_path / "edges.txt").write_text("".join(f"{v} {v + 1}\n" for v in range(100)))
+    ranks = by_hand(2, "ranks_building.py", str(tmp_path), "killed", EDGEWISE_TIMEOUT="60")
+    try:
+        error = ranks[0].communicate(timeout=100)[1]
+        ranks[1].communicate(timeout=100)
+    finally:
+        for rank in ranks:
+            rank.kill()
+    assert [rank.returncode for rank in ranks] == [1, -signal.SIGKILL]
+    assert "DistributedError: rank 0 of 2: another rank has ended" in error
+    assert [path.name for path in tmp_path.iterdir()] == ["edges.txt"]
+
+
+@needs_torch
+@pytest.mark.more
+def test_the_command_line_builds_by_ranks(tmp_path: Path) -> None:
+    text, alone, together = (tmp_path / name for name in ("edges.txt", "alone.edgewise", "together.edgewise"))
+    text.write_text("".join(f"{v} {v * v % 91}\n" for v in range(300)))
+    words = ["convert", str(text), str(together), "--in-edges", "--undirected", "--json", "--distributed"]
+    done = started(2, ROOT / "edgewise" / "cli" / "__main__.py", *words)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["output"] == str(together)
+    ew.build(alone, text, in_edges=True, directed=False)
+    assert together.read_bytes() == alone.read_bytes()
+
+
+def test_ranks_build_no_other_format() -> None:
+    for output in ("g.tsv", "-"):
+        result = invoke("convert", "g.txt", output, "--to", "edgewise", "--distributed")
+        assert result.exit_code == 2
+        assert "--distributed makes a new file whose name ends in .edgewise" in " ".join(
+            result.output.split()
+        )
+
+
 def ew_program() -> ew.Program:
     from edgewise.cli.tasks import _find_program
 
@@ -76,7 +129,11 @@ def ew_program() -> ew.Program:
     ("words", "advice"),
     [
         (("run", "pagerank", "g.tsv"), r"add --distributed, and they run it together, or start it without"),
-        (("convert", "g.tsv", "h.tsv"), r"all of this for itself: start it without torchrun"),
+        (
+            ("convert", "g.tsv", "h.edgewise"),
+            r"add --distributed, and they run it together, or start it without",
+        ),
+        (("info", "g.tsv"), r"all of this for itself: start it without torchrun"),
     ],
 )
 def test_ranks_do_not_run_a_command_each_for_itself(

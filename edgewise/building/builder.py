@@ -5,18 +5,20 @@ every id has its index. Edges, as indices, are dealt out to buckets of rows on t
 memory, and its rows are written to their final place. In-edges are made in the same way, from arcs by their target.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from edgewise.building.integers import Distinct, Numbering
+from edgewise.building.integers import Distinct
 from edgewise.building.output import Counted, Written
-from edgewise.building.pieces import Edges, Piece
+from edgewise.building.pieces import Edges, Piece, ReadAgain
 from edgewise.building.rows import Sorting
 from edgewise.building.scratch import Scratch
+from edgewise.building.sharing import Alone, Sharing
 from edgewise.building.sizes import Room, Sizes, sizes_within
 from edgewise.building.spill import Spill
 from edgewise.building.spool import Spool
@@ -93,6 +95,7 @@ class Builder:
         room: the memory that may be taken.
         announce: called with a sentence that says how much disk it takes, as soon as that is known; or None.
         sizes: what is held at one time; by default what fits.
+        sharing: the processes that build the file, each from some of the edges.
     """
 
     wanted: Wanted
@@ -100,6 +103,7 @@ class Builder:
     room: Room
     announce: Callable[[str], None] | None = None
     sizes: Sizes | None = None
+    sharing: Sharing = field(default_factory=Alone)
     _weight_bytes: int = 0
     _weight_on_disk: int = 0
     _told: bool = False
@@ -113,21 +117,28 @@ class Builder:
             OutputError: the disk is full, say.
         """
         self.room.left()
-        pieces = iter(edges)
-        first = next(pieces, None)
-        if first is not None and first.weight is not None:
-            self._weight_bytes, self._weight_on_disk = _MOST_WEIGHT_BYTES, first.weight.dtype.itemsize
-        rest = self._watched(edges, chain([first] if first is not None else [], pieces))
-        if self.wanted.num_vertices is None:
-            dealt = self._deal_by_id(edges, rest)
-        else:
-            dealt = self._deal_by_index(self.wanted.num_vertices, rest, edges)
+        dealt = self._deal(edges)
         give_back(self.room.limit)
         ids = dealt.ids
         if dealt.spill.dtype is not None:
             self._weight_on_disk = dealt.spill.dtype.itemsize
-        self._check_disk(dealt.spill.num_arcs, ids.num_vertices, _bytes_in_file(ids), arcs_known=True)
+        num_arcs = self.sharing.totals(dealt.spill.num_arcs).num_arcs
+        self._check_disk(num_arcs, ids.num_vertices, _bytes_in_file(ids), arcs_known=True)
         self._write(dealt)
+
+    def _deal(self, edges: Edges) -> _Dealt:
+        """Deal edges out, each time that they are read, until they count."""
+        while True:
+            with contextlib.suppress(ReadAgain):
+                pieces = iter(edges)
+                first = next(pieces, None)
+                if first is not None and first.weight is not None:
+                    self._weight_bytes, self._weight_on_disk = _MOST_WEIGHT_BYTES, first.weight.dtype.itemsize
+                rest = self._watched(edges, chain([first] if first is not None else [], pieces))
+                if self.wanted.num_vertices is None:
+                    return self._deal_by_id(edges, rest)
+                return self._deal_by_index(self.wanted.num_vertices, rest, edges)
+            self.scratch.clear()
 
     def _watched(self, edges: Edges, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """Pieces of one kind. Checks the disk as soon as a file tells about how many edges it has."""
@@ -168,13 +179,12 @@ class Builder:
                 distinct.add(piece.source)
                 distinct.add(piece.target)
             spool.add(piece)
-        names = edges.names() if edges.are_names() else None
-        numbering = distinct.finish() if names is None else Numbering(names.num_vertices)
+        names, numbering = edges.names() if edges.are_names() else (None, self.sharing.numbering(distinct))
         count = numbering.num_vertices
         of_ids = numbering.file_bytes if names is None else _bytes_in_file(names)
-        self._check_disk(spool.num_edges, count, of_ids)
+        self._check_disk(self.sharing.totals(spool.num_edges).num_arcs, count, of_ids)
         give_back(self.room.limit)
-        held = edges.held_bytes if names is not None else numbering.held_bytes + numbering.ids_bytes
+        held = numbering.held_bytes + (numbering.ids_bytes if names is None else edges.held_bytes)
         sizes = self._sizes(count, held)
         spill, loops = Spill(self.scratch, count, count, sizes), 0
         for source, target, weight in spool.batches(sizes.batch):
@@ -186,14 +196,18 @@ class Builder:
 
     def _write(self, dealt: _Dealt) -> None:
         """Sort all buckets, and write their rows and in-edges."""
-        wanted, spill, ids, loops, sizes = self.wanted, dealt.spill, dealt.ids, dealt.num_loops, dealt.sizes
-        plain, num_arcs = Sorting(self.scratch, sizes, self.room, ids.num_vertices), spill.num_arcs
+        wanted, sharing = self.wanted, self.sharing
+        ids, loops, sizes = dealt.ids, dealt.num_loops, dealt.sizes
+        count = ids.num_vertices
+        spill, first_row = sharing.own_rows(dealt.spill, sizes)
+        plain, num_arcs = Sorting(self.scratch, sizes, self.room, count), spill.num_arcs
         sorting = replace(plain, rule=wanted.rule)
         if wanted.rule is not None:
             counted = Counted()
-            sorting.sort(spill, counted)
+            sorting.sort(spill, counted, first_row)
             num_arcs, loops = counted.num_arcs, counted.num_loops
-        inward, count = wanted.in_edges and wanted.directed, ids.num_vertices
+        before, num_arcs, loops = sharing.totals(num_arcs, loops)
+        inward = wanted.in_edges and wanted.directed
         with GraphWriter(
             wanted.path,
             num_vertices=count,
@@ -203,16 +217,21 @@ class Builder:
             arrays=_arrays_of(_OUT, num_arcs, count, spill.dtype)
             | (_arrays_of(_IN, num_arcs, count, spill.dtype) if inward else {}),
             ids=ids,
+            writers=sharing.writers,
         ) as writer:
             onward = Spill(self.scratch, count, count, sizes) if inward else None
-            rows = Written(writer, _OUT, num_arcs, onward, sizes.batch)
-            sorting.sort(spill, rows)
-            rows.finish(count)
+            rows = Written(writer, _OUT, num_arcs, onward, sizes.batch, before)
+            sorting.sort(spill, rows, first_row)
+            if sharing.is_last:
+                rows.finish(count)
             spill.close()
             if onward is not None:
-                in_rows = Written(writer, _IN, num_arcs, None, sizes.batch)
-                plain.sort(onward, in_rows)
-                in_rows.finish(count)
+                onward, first_row = sharing.own_rows(onward, sizes)
+                before = sharing.totals(onward.num_arcs).before
+                in_rows = Written(writer, _IN, num_arcs, None, sizes.batch, before)
+                plain.sort(onward, in_rows, first_row)
+                if sharing.is_last:
+                    in_rows.finish(count)
                 onward.close()
 
     def _check_disk(self, num_edges: int, count: int, of_ids: int, arcs_known: bool = False) -> None:
@@ -227,25 +246,27 @@ class Builder:
         wanted, of_weight = self.wanted, self._weight_on_disk
         arcs = num_edges * (2 if wanted.both_directions and not arcs_known else 1)
         inward = wanted.in_edges and wanted.directed
+        ranks, copies = self.sharing.size, 1 if self.sharing.size == 1 else 2  # of what is told, for a while
         spooled = wanted.num_vertices is None and not arcs_known
         rows = (4 + of_weight) * arcs + np.dtype(offset_dtype(arcs)).itemsize * (count + 1)
         disk = _Disk(
             spool=(2 * _ID_BYTES + of_weight) * num_edges * spooled,
-            spill=(6 + of_weight) * arcs,
-            onward=(6 + of_weight) * arcs * inward,
+            spill=(6 + of_weight) * arcs * copies,
+            onward=(6 + of_weight) * arcs * copies * inward,
             rows=rows + of_ids,
             in_rows=rows * inward,
         )
         name = f"building {wanted.path}"
         # Nobody knows how many arcs merging will leave.
         checked = disk if wanted.rule is None else replace(disk, onward=0, rows=0, in_rows=0)
-        self.scratch.check_free(checked.most - self.scratch.held, name)
+        held = ranks * self.scratch.held
+        self.scratch.check_free(checked.most - held, name)
         if self.announce is not None and not self._told:
             about = "at most " if wanted.rule is not None else ""
             without = "" if count else ", offsets and ids not counted"
             self.announce(
                 f"{name} takes {about}about {disk.most:,} bytes of disk in {self.scratch.folder} while it runs, and "
-                f"{disk.rows + disk.in_rows:,} in the end{without}; {self.scratch.free + self.scratch.held:,} are free"
+                f"{disk.rows + disk.in_rows:,} in the end{without}; {self.scratch.free + held:,} are free"
             )
         self._told = True
 

@@ -1,11 +1,12 @@
 """Edges in text files, read a block of lines at a time."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from edgewise.building.integers import Numbering
 from edgewise.building.pieces import Piece
 from edgewise.building.sizes import Room
 from edgewise.errors import GraphError, GraphWarning, ParseError, warn
@@ -13,8 +14,9 @@ from edgewise.graph.ids import Ids, named_ids
 from edgewise.io.budget import Budget
 from edgewise.io.door import is_own, plan_file
 from edgewise.io.doubts import FirstEdge, missing_doubt
+from edgewise.io.edge_pieces import EdgePieces
 from edgewise.io.formats import Plan
-from edgewise.io.lines import EdgePieces, LongIdError
+from edgewise.io.lines import Behind, LongIdError
 from edgewise.io.options import ReadOptions
 from edgewise.io.sized import check_declared
 from edgewise.io.source import TextFile, as_path
@@ -36,6 +38,21 @@ class _Ends:
     directed: bool
     num_vertices: int | None
     base: int
+
+
+@dataclass
+class Seen:
+    """What was seen of the edges of a file.
+
+    Attributes:
+        count: how many there are.
+        first_edge: whether the first one may be a line of sizes.
+        may_lack_vertices: whether there may be vertices that no edge names.
+    """
+
+    count: int = 0
+    first_edge: FirstEdge = field(default_factory=FirstEdge)
+    may_lack_vertices: bool = False
 
 
 class Files:
@@ -79,15 +96,20 @@ class Files:
         """The edges of each file, a block of lines at a time; one piece without edges if there are none."""
         for number, (file, plan) in enumerate(self._files):
             self._number, self._reading = number, file
-            yield from self._edges_of(file, plan)
-            for doubt in plan.doubts:
-                warn(printable(doubt), GraphWarning)
+            seen = Seen()
+            yield from self._edges_of(file, plan, seen)
+            check_seen(file, plan, seen)
+            warn_of(file, plan, seen)
         if self._weighted is None and self._empty is not None:
             yield self._empty  # with weights of the declared kind
 
-    def _edges_of(self, file: TextFile, plan: Plan) -> Iterator[Piece]:
-        self._pieces = EdgePieces(file, plan.layout, plan.options.progress, plan.skip)
-        base, count, first_edge = np.int64(self.base), 0, FirstEdge()
+    def _edges_of(
+        self, file: TextFile, plan: Plan, seen: Seen, behind: Behind | None = None
+    ) -> Iterator[Piece]:
+        """The edges of a file, or of the lines of it that stand behind others."""
+        skip = plan.skip if behind is None else 0
+        self._pieces = EdgePieces(file, plan.layout, plan.options.progress, skip, behind)
+        base = np.int64(self.base)
         try:
             for source, target, weight in self._pieces:
                 self.held_bytes = _COPIES * self._pieces.bytes_of_names
@@ -97,9 +119,9 @@ class Files:
                 if self.held_bytes:
                     share = self._share_read
                     self._room.left(self.held_bytes + block, "names and a block of lines", share=share)
-                count += len(source)
+                seen.count += len(source)
                 if plan.may_begin_with_sizes and not plan.layout.names:
-                    first_edge.add(source, target, weight)
+                    seen.first_edge.add(source, target, weight)
                 if self.num_vertices is not None and base:
                     source, target = source - base, target - base
                 piece = Piece(source, target, weight)
@@ -113,15 +135,7 @@ class Files:
                 f"{file.path} has integer ids beyond what int64 holds; expected ids up to 2**63 - 1. edgewise.read "
                 "takes longer ones, and pieces take uint64. For names as ids, give names=True"
             ) from None
-        check_declared(file, plan, count)
-        sizes = first_edge.doubt()
-        if sizes:
-            warn(printable(f"{file.path}: {sizes}"), GraphWarning)
-        if self._pieces.has_lone_vertices and self.num_vertices is None and not plan.layout.names:
-            raise ParseError(
-                f"{file.path} has vertices without neighbours, which no edge may name; give num_vertices to keep them, "
-                "or take edgewise.read"
-            )
+        seen.may_lack_vertices = self._pieces.has_lone_vertices and self.num_vertices is None
 
     def _check_weights(self, weighted: bool) -> None:
         """Refuse files of which some have weights. Raises GraphError."""
@@ -136,14 +150,11 @@ class Files:
         """Whether ids are names."""
         return any(plan.layout.names for _, plan in self._files)
 
-    def names(self) -> Ids:
+    def names(self) -> tuple[Ids, Numbering]:
         """The names by first appearance. Warns of those that usually stand for a missing value."""
         names = [] if self._pieces is None else self._pieces.names()
-        file, plan = self._files[0]  # names are in one file
-        doubt = missing_doubt(names) if plan.are_names_by_looks else None
-        if doubt:
-            warn(printable(f"{file.path}: {doubt}"), GraphWarning)
-        return named_ids(names)
+        warn_of_names(*self._files[0], names)  # names are in one file
+        return named_ids(names), Numbering(len(names))
 
     def whole(self, read: int) -> int | None:
         """About how many edges there are, from the share of the files that was read."""
@@ -156,6 +167,30 @@ class Files:
         sizes = [file.packed_size for file, _ in self._files]
         done = sum(sizes[: self._number]) + self._reading.share_read * sizes[self._number]
         return done / sum(sizes) if done else 0.0
+
+
+def check_seen(file: TextFile, plan: Plan, seen: Seen) -> None:
+    """Refuse a file with other edges than it declares, or with vertices that no edge names. Raises ParseError."""
+    check_declared(file, plan, seen.count)
+    if seen.may_lack_vertices and not plan.layout.names:
+        raise ParseError(
+            f"{file.path} has vertices without neighbours, which no edge may name; give num_vertices to keep them, "
+            "or take edgewise.read"
+        )
+
+
+def warn_of(file: TextFile, plan: Plan, seen: Seen) -> None:
+    """Warn of what may have been meant otherwise, when a file was read."""
+    sizes = seen.first_edge.doubt()
+    for doubt in [*([f"{file.path}: {sizes}"] if sizes else []), *plan.doubts]:
+        warn(printable(doubt), GraphWarning)
+
+
+def warn_of_names(file: TextFile, plan: Plan, names: list[str]) -> None:
+    """Warn of names that usually stand for a missing value."""
+    doubt = missing_doubt(names) if plan.are_names_by_looks else None
+    if doubt:
+        warn(printable(f"{file.path}: {doubt}"), GraphWarning)
 
 
 def _ends_of(plan: Plan) -> _Ends:

@@ -125,6 +125,22 @@ class Distinct:
         if sum(run.samples.nbytes for run in self._runs) > self._room.left() * _SHARE_OF_SAMPLES:
             self._room.left(8 * count, f"{count:,} distinct ids", share=0)
 
+    def in_order(self, ranks: int) -> Iterator[np.ndarray]:
+        """All ids in order, int64 or uint64, some at a time: so few that `ranks` such pieces fit. Nothing can be added
+        any more."""
+        most = max(self._merge_step // ranks, 1)
+        if self._marks is not None:
+            marks, self._marks = self._marks[: -(-int(self._top[0]) // 64)], None
+            yield from filter(len, _marked(marks, most))
+            return
+        if self._waiting:
+            self._add_waiting()
+        self._merge_runs()
+        for run in self._runs:
+            for begin in range(0, run.length, most):
+                yield run.file.read(8 * begin, self._dtype, min(most, run.length - begin))
+            run.file.close()
+
     def _check_room(self, count: int, beside: int) -> None:
         """Refuse ids that do not fit in memory, with `beside` bytes to look them up. All of them have come: so the
         limit that the refusal says is enough."""
@@ -172,6 +188,18 @@ class Numbering:
     def finish(self) -> Ids:
         """The ids of the graph; nothing can be looked up any more."""
         return Ids(self.num_vertices)
+
+
+class ByTable(Numbering):
+    """Looks numbers up in a table of the vertices that they stand for, int32, at most one for each vertex."""
+
+    def __init__(self, num_vertices: int, table: np.ndarray) -> None:
+        super().__init__(num_vertices)
+        self._table, self.held_bytes = table, 4 * num_vertices
+
+    def indices_of(self, column: np.ndarray) -> np.ndarray:
+        """The indices of numbers, int32."""
+        return self._table[column]
 
 
 class _ByMarks(Numbering):

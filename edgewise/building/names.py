@@ -33,15 +33,27 @@ class Names:
         """
         both = np.empty(2 * len(source), dtype=object)
         both[0::2], both[1::2] = source, target
-        numbers, indices = self._numbers, np.empty(len(both), np.int32)
-        for place, name in enumerate(both.tolist()):
+        indices = self.add(both.tolist())
+        return np.ascontiguousarray(indices[0::2]), np.ascontiguousarray(indices[1::2])
+
+    def add(self, names: list[str]) -> np.ndarray:
+        """The numbers of names, int32; those that are new are numbered in their order.
+
+        Raises:
+            MemoryLimitError: the names do not fit.
+        """
+        numbers, indices = self._numbers, np.empty(len(names), np.int32)
+        for place, name in enumerate(names):
             number = numbers.get(name)
             if number is None:
                 number = numbers[name] = len(numbers)
                 self.held_bytes += _COPIES * sys.getsizeof(name) + _ENTRY_BYTES
             indices[place] = number
         self.check()
-        return np.ascontiguousarray(indices[0::2]), np.ascontiguousarray(indices[1::2])
+        return indices
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._numbers
 
     def check(self) -> None:
         """Refuse names that do not fit. Raises MemoryLimitError."""

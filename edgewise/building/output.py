@@ -39,6 +39,7 @@ class Written:
         num_arcs: of the graph.
         onward: takes the arcs by target, as many as a batch has at a time, or None.
         batch: arcs in a batch.
+        before: arcs of rows that are written elsewhere, before these.
     """
 
     def __init__(
@@ -48,10 +49,11 @@ class Written:
         num_arcs: int,
         onward: Spill | None,
         batch: int,
+        before: int = 0,
     ) -> None:
         self._writer, self._names, self._dtype = writer, names, np.dtype(offset_dtype(num_arcs))
         self._onward, self._batch = onward, batch
-        self._arcs = 0
+        self._arcs = before
 
     def take(self, first_row: int, rows: Rows, loops: int) -> None:
         """Write rows from `first_row` on."""

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from edgewise.building.integers import Numbering
 from edgewise.building.names import Names
 from edgewise.building.sizes import Room
 from edgewise.convert.usual_names import is_weight, usual_ends
@@ -35,6 +36,10 @@ class Piece(NamedTuple):
     weight: np.ndarray | None
 
 
+class ReadAgain(Exception):
+    """Edges have to be read once more: those that have come do not count."""
+
+
 class Edges(Protocol):
     """Edges in pieces, which are read once."""
 
@@ -43,13 +48,13 @@ class Edges(Protocol):
         """What names take of memory so far."""
 
     def __iter__(self) -> Iterator[Piece]:
-        """The pieces; names are replaced by their numbers."""
+        """The pieces; names are replaced by their numbers. Raises ReadAgain."""
 
     def are_names(self) -> bool:
         """Whether the ids are names, as far as edges have been read."""
 
-    def names(self) -> Ids:
-        """The names, after all edges have been read."""
+    def names(self) -> tuple[Ids, Numbering]:
+        """The names, after all edges have been read, and what their numbers in the pieces stand for."""
 
     def whole(self, read: int) -> int | None:
         """About how many edges there are, as `read` edges tell; None if they do not."""
@@ -108,9 +113,10 @@ class Columns:
         """Whether the ids are strings."""
         return self._names.held_bytes > 0
 
-    def names(self) -> Ids:
+    def names(self) -> tuple[Ids, Numbering]:
         """The strings by first appearance."""
-        return self._names.finish()
+        names = self._names.finish()
+        return names, Numbering(names.num_vertices)
 
     def whole(self, read: int) -> int | None:
         """Nobody knows before the end."""

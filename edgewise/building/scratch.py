@@ -36,6 +36,10 @@ class Scratch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Give the space of all files back."""
         for file in list(self._files):
             file.close()
 

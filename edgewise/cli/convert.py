@@ -36,9 +36,19 @@ def convert(
         bool, typer.Option("--in-edges", help="Write in-edges as well, to .edgewise files.")
     ] = False,
     quote_formulas: QuoteFormulas = False,
+    distributed: Annotated[
+        bool,
+        typer.Option(
+            "--distributed", help="Make an .edgewise file on all ranks that torchrun has started, together."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a graph in another format: convert graph.tsv.gz graph.edgewise makes a file that opens at once."""
+    if distributed and (Path(output).suffix != ".edgewise" or quote_formulas):
+        raise typer.BadParameter(
+            "--distributed makes a new file whose name ends in .edgewise; expected that, without --quote-formulas"
+        )
     with plain_errors(), contextlib.ExitStack() as files:
         from edgewise.cli.graphs import build_graph, read_graph, write_graph
         from edgewise.graph.file import SUFFIX
@@ -49,6 +59,13 @@ def convert(
         place = files.enter_context(placed(output, to))
         check_graph_writable(place)
         check_place(place, graph_file)
+        if distributed:
+            from edgewise.engine.distributed.group import connect
+
+            graph = build_graph(graph_file, place, in_edges, how, distributed=True)
+            if connect().rank == 0:
+                _tell(graph, output, as_json)
+            return
         within_limit = how.memory_limit is not None and place.suffix == SUFFIX
         if within_limit and not quote_formulas and graph_file != STANDARD and not is_whole(Path(graph_file)):
             graph = build_graph(graph_file, place, in_edges, how)

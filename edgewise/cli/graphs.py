@@ -24,7 +24,7 @@ def read_graph(path: str, how: Reading) -> tuple[Graph, float]:
     return graph, time.perf_counter() - started - (compile_seconds() - compiled)
 
 
-def build_graph(path: str, output: Path, in_edges: bool, how: Reading) -> Graph:
+def build_graph(path: str, output: Path, in_edges: bool, how: Reading, distributed: bool = False) -> Graph:
     """Build a file of a graph within a limit of memory, from the edges in a file and `how` these are read.
 
     What that takes of the disk is said on standard error.
@@ -34,7 +34,8 @@ def build_graph(path: str, output: Path, in_edges: bool, how: Reading) -> Graph:
         typer.echo(f"edgewise: {on_one_line(sentence)}", err=True)
 
     options = how.for_read(path)
-    return build(output, path, in_edges=in_edges, progress=True, announce=announce, **options)
+    options |= {"in_edges": in_edges, "distributed": distributed}
+    return build(output, path, progress=True, announce=announce, **options)
 
 
 def write_graph(

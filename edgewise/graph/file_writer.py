@@ -3,10 +3,11 @@
 import contextlib
 import os
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -30,6 +31,36 @@ from edgewise.whole import check_place, replacing
 _PIECE = 2**22
 
 
+class Writers(Protocol):
+    """Who write one file.
+
+    Attributes:
+        is_first: whether this process makes the file, writes the ids, and completes it.
+    """
+
+    is_first: bool
+
+    def aside(self, path: Path) -> AbstractContextManager[Path]:
+        """The name of a new file beside a path, which takes this name if the block ends without an error."""
+
+    def tell_first(self, own: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
+        """Tell the first one of arrays, uint64, when this process has written its own; what all others tell it."""
+
+
+class _Alone:
+    """One process that writes a file; see `Writers`."""
+
+    is_first = True
+
+    def aside(self, path: Path) -> AbstractContextManager[Path]:
+        """See `edgewise.whole.replacing`."""
+        return replacing(path)
+
+    def tell_first(self, own: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
+        """There are no others."""
+        return []
+
+
 class GraphWriter:
     """A context manager that writes a file of a graph.
 
@@ -37,7 +68,8 @@ class GraphWriter:
     then. Otherwise nothing is left, and an older file of that name stays as it was. If the process is killed, a file
     ``.*.part`` stays beside it, which a later write to the folder removes.
 
-    Values are not looked at: whoever reads the file checks them. One thread calls `write` at a time.
+    Values are not looked at: whoever reads the file checks them. One thread calls `write` at a time. Several processes
+    may write one file, each some elements of its own: all of them make a writer with the same arguments.
 
     Raises:
         GraphError: sizes or arrays that no graph has, or arrays that were not written in full.
@@ -55,6 +87,7 @@ class GraphWriter:
         arrays: Mapping[str, tuple[Any, int]],
         ids: Ids,
         layered: bool = False,
+        writers: Writers | None = None,
     ) -> None:
         """Check what will be written; nothing is written yet.
 
@@ -69,8 +102,9 @@ class GraphWriter:
                 `edgewise.graph.file_format`. dtypes are those of `edgewise.Graph`.
             ids: of the vertices.
             layered: whether it is a file of `edgewise.graph.layers`.
+            writers: the processes that write the file; by default this one alone.
         """
-        self.path = Path(os.fsdecode(path))
+        self.path, self._writers = Path(os.fsdecode(path)), writers or _Alone()
         if (
             not 0 <= num_vertices <= MAX_VERTICES
             or ids.num_vertices != num_vertices
@@ -99,7 +133,7 @@ class GraphWriter:
 
     def __enter__(self) -> "GraphWriter":
         with self._naming_errors(), contextlib.ExitStack() as stack:
-            aside = stack.enter_context(replacing(self.path))
+            aside = stack.enter_context(self._writers.aside(self.path))
             self._file = os.open(aside, os.O_RDWR | getattr(os, "O_BINARY", 0))
             stack.callback(os.close, self._file)
             os.ftruncate(self._file, int(self._header[0]["file_bytes"]))
@@ -138,18 +172,30 @@ class GraphWriter:
             self._open.__exit__(kind, error, trace)
             return
         with self._naming_errors(), self._open:
-            for name, values in self._of_ids.items():
-                self.write(name, 0, values)
-            if self._failed:
-                raise GraphError("the file is not complete: writing a piece of it failed. Begin anew")
-            unfinished = [part.missing() for part in self._parts.values() if part.missing()]
+            self._complete()
+        with self._naming_errors():
+            _sync_folder(self.path)
+
+    def _complete(self) -> None:
+        """Finish the file if this process is the first one, with what others have written; else tell it."""
+        is_first = self._writers.is_first
+        for name, values in self._of_ids.items() if is_first else ():
+            self.write(name, 0, values)
+        if self._failed:
+            raise GraphError("the file is not complete: writing a piece of it failed. Begin anew")
+        if not is_first:
+            os.fsync(self._file)
+        parts = list(self._parts.values())
+        for told in self._writers.tell_first([part.told() for part in parts]):
+            for part, of_other in zip(parts, told, strict=True):
+                part.take(of_other)
+        if is_first:
+            unfinished = [part.missing() for part in parts if part.missing()]
             if unfinished:
                 raise GraphError(
                     f"the file is not complete: {'; '.join(unfinished)}. Write each array in full"
                 )
             self._finish()
-        with self._naming_errors():
-            _sync_folder(self.path)
 
     def _finish(self) -> None:
         """Write the checksums and the header, and wait until all is on the disk."""
@@ -183,6 +229,7 @@ class _Part:
         self._written: list[tuple[int, int]] = []
         #: Words of which only some bytes have been written: the word, with zeros for the others.
         self._parts_of_words: dict[int, int] = {}
+        self._of_others = 0
 
     def claim(self, begin: int, values: np.ndarray) -> None:
         """Refuse elements that this array does not wait for; count them as written."""
@@ -208,8 +255,26 @@ class _Part:
 
     def missing(self) -> str:
         """What was not written, in words; empty if nothing is missing."""
-        written = sum(end - begin for begin, end in self._written)
+        written = self._num_written + self._of_others
         return "" if written == self.length else f"{self.name} has {written:,} of {self.length:,} elements"
+
+    @property
+    def _num_written(self) -> int:
+        return sum(end - begin for begin, end in self._written)
+
+    def told(self) -> np.ndarray:
+        """What was written here of an array that others write to as well, uint64: for `take`."""
+        words = np.array(list(self._parts_of_words.items()), np.uint64).ravel()
+        head = np.array([self._num_written, len(words)], np.uint64)
+        return np.concatenate([head, words, self._sums])
+
+    def take(self, told: np.ndarray) -> None:
+        """Take what was written elsewhere of this array."""
+        end = 2 + int(told[1])
+        self._of_others += int(told[0])
+        for word, value in told[2:end].reshape(-1, 2).tolist():
+            self._parts_of_words[word] = self._parts_of_words.get(word, 0) | value
+        self._sums += told[end:]
 
     def add(self, place: int, piece: np.ndarray) -> None:
         """Add bytes that begin at this place of the array to the checksums."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -180,6 +181,18 @@ class FirstEdge:
         self._largest = max(
             [self._largest, *(int(column[rest:].max(initial=-1)) for column in (source, target))]
         )
+
+    def told(self) -> list[Any]:
+        """What was seen, for `follow`."""
+        return [self._count, self._largest, self._first]
+
+    def follow(self, told: list[Any]) -> None:
+        """Take edges that stand behind these, which another one has seen."""
+        count, largest, first = told
+        if not self._first:
+            self._count, self._largest, self._first = count, largest, first
+        elif first:
+            self._count, self._largest = self._count + count + 1, max(self._largest, largest, *first[:2])
 
     def doubt(self, count_vertices: Callable[[], int] | None = None) -> str | None:
         """The warning for such an edge, else None.

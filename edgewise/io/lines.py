@@ -19,7 +19,6 @@ from edgewise.io.options import ReadOptions
 from edgewise.io.source import Block, TextFile
 from edgewise.memory import give_back
 from edgewise.numeric import first_inexact, is_exact
-from edgewise.progress import Progress
 from edgewise.text import shortened
 
 #: Sources, targets, and weights or None.
@@ -28,7 +27,7 @@ Columns = tuple[np.ndarray, np.ndarray, np.ndarray | None]
 UNCLOSED = "are not closed, or are closed before its end; a field in quotes may not go over a line break"
 _LIMITS = np.iinfo(np.int64)
 #: Bytes of memory for each byte of text while it is read.
-_SCAN_BYTES = 8
+SCAN_BYTES = 8
 #: What is added to an estimate for the whole file, since lines differ.
 _MARGIN = 1.1
 #: How many weights Python reads at a time: a list of their places takes 25 times the memory of the text.
@@ -157,7 +156,7 @@ def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int =
     scan = layout.scan(file)
 
     def bytes_beside(text: int) -> int:
-        return scan.bytes_of_graph(options) + _SCAN_BYTES * text
+        return scan.bytes_of_graph(options) + SCAN_BYTES * text
 
     in_time = scan.ahead(skip, lambda text: file.budget.has_room(bytes_beside(text)))
     with file.showing(options.progress) as report, in_time as blocks:
@@ -174,42 +173,11 @@ def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int =
     return edges
 
 
-class EdgePieces:
-    """The edges of a file, a block of lines at a time; ids are integers of 64 bits, or numbers of names.
+class Behind(NamedTuple):
+    """What edges stand behind: a number of lines, and whether one of the weights in them has a fraction."""
 
-    Attributes:
-        bytes_of_names: what the names read so far take of memory.
-        bytes_of_block: what reading the last block has taken.
-    """
-
-    def __init__(self, file: TextFile, layout: Layout, progress: Progress, skip: int = 0) -> None:
-        self._scan, self._showing, self._skip = layout.scan(file), file.showing(progress), skip
-        self.bytes_of_names = self.bytes_of_block = 0
-
-    def __iter__(self) -> Iterator[Columns]:
-        """Read the file once: sources, targets, and weights or None.
-
-        Raises:
-            ParseError, LongIdError: as `read_edges`.
-        """
-        with self._showing as report:
-            for block in self._scan.blocks(self._skip):
-                self._scan.read(block.text)
-                self.bytes_of_names = self._scan.bytes_of_names()
-                self.bytes_of_block = _SCAN_BYTES * len(block.text)
-                yield self._scan.take()
-                if report is not None:
-                    report(block.after)
-        self._scan.finish()
-
-    def names(self) -> list[str]:
-        """The names, after all edges have been read."""
-        return self._scan.take_names() or []
-
-    @property
-    def has_lone_vertices(self) -> bool:
-        """Whether there may be vertices that no edge names."""
-        return self._scan.has_lone_vertices
+    lines: int = 0
+    has_fractions: bool = False
 
 
 class Trial(NamedTuple):
@@ -334,6 +302,17 @@ class Scan:
         self._keep(*trial.columns)
         return True
 
+    def go_on(self, behind: Behind) -> None:
+        """Begin behind lines that are read elsewhere."""
+        self.state[tokens.LINE] = behind.lines
+        if behind.has_fractions:
+            self._weight_kind = tokens.FLOATS
+
+    @property
+    def behind(self) -> Behind:
+        """What the next line stands behind."""
+        return Behind(int(self.state[tokens.LINE]), self._weight_kind == tokens.FLOATS)
+
     def finish(self) -> None:
         """Check what is known when the whole file was read."""
 
@@ -374,7 +353,7 @@ class Scan:
             graph = bytes_of_graph(8 * edges, 8 * edges * bool(self._weight_kind), edges, options)
         else:
             return 0
-        return round(_MARGIN * graph / block.share) + _SCAN_BYTES * len(block.text)
+        return round(_MARGIN * graph / block.share) + SCAN_BYTES * len(block.text)
 
     def _most_edges(self, text: bytes) -> int:
         """No fewer edges than a block of whole lines holds."""

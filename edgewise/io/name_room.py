@@ -1,6 +1,7 @@
 """The arrays that hold the names of a text while it is scanned."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -32,4 +33,4 @@ class NameRoom:
     def decoded(self, state: np.ndarray) -> list[str]:
         """The names as strings."""
         data, ends = self.pool.data, self.ends[: state[tokens.NAMES]].tolist()
-        return [str(data[start:end], "utf-8") for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+        return [str(data[start:end], "utf-8") for start, end in pairwise([0, *ends])]

@@ -34,6 +34,9 @@ _STANDARD_INPUT, STDIN = "-", Path("<stdin>")
 COMPRESSION_SUFFIXES = {".gz", ".bz2", ".xz", ".lzma", ".zst"}
 _BLOCK = 2**20
 _HEAD = 2**16
+#: Bytes in which most lines end.
+_SHORT = 2**12
+_LINE_END = re.compile(rb"\r\n?|\n")
 #: The longest line of an edge, and the longest row of neighbours, in bytes, that are read.
 _LONGEST_LINE, LONGEST_ROW = 2**24, 2**28
 #: The most bytes of memory for each byte of a long line: the line twice, and a string and its copy, with up to four
@@ -97,6 +100,7 @@ class TextFile:
         self.share_read, self._length = 0.0, 1
         self.longest_line = _LONGEST_LINE
         self.size: int | None = None
+        self._section: tuple[int, int] | None = None
         suffixes = [suffix.lower() for suffix in path.suffixes]
         if suffixes and suffixes[-1] in COMPRESSION_SUFFIXES:
             suffixes.pop()
@@ -150,6 +154,27 @@ class TextFile:
                 yield number, block[place:end].decode(errors="replace")
                 number, place = number + 1, end + 1
 
+    def narrow(self, begin: int, end: int) -> None:
+        """Read lines from the byte `begin` to before `end` only. The file is not compressed."""
+        self._section, self.size = (begin, end), end - begin
+
+    def line_start(self, place: int) -> int:
+        """Where the first line begins that begins at this byte of the file or behind it; the size of the file if there
+        is none. The file is not compressed."""
+        if place <= 0:
+            return 0
+        try:
+            with self._open() as file:
+                at, step = file.seek(place - 1), _SHORT
+                while data := file.read(step):
+                    if found := _LINE_END.search(data):
+                        is_cut = data.endswith(b"\r") and found.end() == len(data)
+                        return at + found.end() + (is_cut and file.read(1) == b"\n")
+                    at, step = at + len(data), _BLOCK
+                return at
+        except OSError as error:
+            raise ParseError(f"cannot read {self.path}: {error.strerror or error}") from None
+
     def showing(self, progress: Progress) -> AbstractContextManager[Callable[[int], None] | None]:
         """The function that is told how many bytes of text have been read, if any; see `edgewise.progress.showing`."""
         return showing(progress, f"reading {self.path.name}: bytes", self.size)
@@ -187,10 +212,13 @@ class TextFile:
 
     def _pieces(self, size: int) -> Iterator[bytes]:
         """The decompressed bytes, past a byte order mark, with line feeds in place of other line ends."""
-        with self._open() as packed, self._unpacked(packed) as file:
-            data, held = self._read(file, size).removeprefix(codecs.BOM_UTF8), b""
+        begin, end = self._section or (0, None)
+        mark = b"" if begin else codecs.BOM_UTF8
+        with self._open() as packed, self._unpacked(packed) as whole:
+            file = whole if end is None else _Section(whole, begin, end)
+            data, held = self._read(file, size).removeprefix(mark), b""
             while data:
-                self.share_read = packed.tell() / self._length
+                self.share_read = (packed.tell() - begin) / self._length
                 data = held + data
                 held = b"\r" * data.endswith(b"\r")  # the line feed that belongs to it may come next
                 if piece := _with_line_feeds(data[: len(data) - len(held)]):
@@ -209,7 +237,10 @@ class TextFile:
                 with file:
                     self._piped = self._read_pipe(file)
                 file = io.BytesIO(self._piped)
-            self._length = max(1, file.seek(0, io.SEEK_END))  # the system's own files say 0
+            length = file.seek(0, io.SEEK_END)
+            if self._section is not None:
+                length = self._section[1] - self._section[0]
+            self._length = max(1, length)  # the system's own files say 0
             file.seek(0)
         except OSError as error:
             raise ParseError(f"cannot read {self.path}: {error.strerror or error}") from None
@@ -252,7 +283,7 @@ class TextFile:
             raise ParseError(f"cannot read {self.path}: {error}") from None
         return kept.getvalue()
 
-    def _read(self, file: IO[bytes], size: int) -> bytes:
+    def _read(self, file: "IO[bytes] | _Section", size: int) -> bytes:
         try:
             data = file.read(size)
         except MemoryError:  # MemoryLimitError, too
@@ -276,6 +307,20 @@ class TextFile:
         except OSError:
             return ""
         return f"; did you mean {folder / names[0]}?" if names else ""
+
+
+class _Section:
+    """Some bytes of a file, as a file that is read."""
+
+    def __init__(self, file: IO[bytes], begin: int, end: int) -> None:
+        self._file, self._left = file, end - begin
+        file.seek(begin)
+
+    def read(self, size: int) -> bytes:
+        """The next bytes."""
+        data = self._file.read(min(size, self._left))
+        self._left -= len(data)
+        return data
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:

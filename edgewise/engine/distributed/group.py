@@ -286,6 +286,12 @@ def timeout_seconds() -> float:
     return seconds
 
 
+def ranks_here() -> int:
+    """How many ranks run on this machine, as torchrun says."""
+    text = os.environ.get("LOCAL_WORLD_SIZE", "1")
+    return int(text) if text.isdigit() and int(text) > 0 else 1
+
+
 _groups: list[Group] = []
 
 
