@@ -144,7 +144,7 @@ def own_rows(graph: Graph, group: Group, inward: bool, weighted: bool) -> tuple[
 def row_bytes(graph: Graph, group: Group, inward: bool, weighted: bool) -> int:
     """The bytes of what `own_rows` gives."""
     _, arcs = own_arcs(graph, group, inward=inward)
-    of_arc = 4 + (graph.weight_dtype.itemsize if weighted else 0)
+    of_arc = 4 + (np.dtype(graph.weight_dtype).itemsize if weighted else 0)
     return np.dtype(csr.offset_dtype(graph.num_arcs)).itemsize * (graph.num_vertices + 1) + of_arc * arcs
 
 

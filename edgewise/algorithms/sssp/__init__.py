@@ -77,8 +77,8 @@ class SSSPResult(PathResult):
         parent_index: int32, shape (n,): the vertex before each on its path; -1 for sources and for vertices that were
             not reached.
         supersteps: the number of buckets emptied, which may depend on the number of threads, or of supersteps of
-            Bellman-Ford, of near-far on GPUs or of a program; by clusters, the number of visits to them; of levels,
-            without weights.
+            Bellman-Ford or of a program, or of near-far on GPUs, which may depend on timing; by clusters, the number of
+            visits to them; of levels, without weights.
     """
 
     algorithm = "sssp"
