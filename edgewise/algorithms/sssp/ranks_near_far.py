@@ -57,8 +57,8 @@ from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes, make_outbox
 #: least key of the far ones. From TOLD on, for each rank, where the list of its vertices that are told of ends.
 CONTROL = control_words()
 NEAR, NEXT, PIECES, FAR, LEAST, TOLD_NEAR, TOLD_LEAST, TOLD = (CONTROL.take() for _ in range(8))
-#: How many outboxes a block has: for near vertices, for far ones, and for those of other ranks.
-_BOXES = 3
+#: How many words outboxes of a block have, and how many counts: for near vertices, far ones, and those of other ranks.
+_WORDS, _HELD = 3 * BOX_WORDS, 3 * WARPS
 
 
 class Superstep(NamedTuple):
@@ -285,11 +285,11 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
 
     def superstep_kernel(it):
         """One superstep; see the module, and `Superstep`."""
-        words = cuda.shared.array(_BOXES * BOX_WORDS, UINT32)
-        held = cuda.shared.array(_BOXES * WARPS, UINT32)
+        words = cuda.shared.array(_WORDS, UINT32)
+        held = cuda.shared.array(_HELD, UINT32)
         lowest = cuda.shared.array(1, INT64)
         boxes, me = Boxes(words, held), block_thread()
-        for i in range(me, _BOXES * WARPS, block_size()):
+        for i in range(me, _HELD, block_size()):
             held[i] = 0
         if me == 0:
             lowest[0] = LARGEST
