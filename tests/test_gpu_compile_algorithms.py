@@ -37,7 +37,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.pagerank import gpu_ranks as pagerank_ranks
     from edgewise.algorithms.scc import cuda as scc_cuda
     from edgewise.algorithms.sssp import cuda as sssp_cuda
-    from edgewise.algorithms.sssp import cuda_apart, cuda_bounded, ranks_near_far
+    from edgewise.algorithms.sssp import cuda_apart, cuda_bounded, near_far_ranks
     from edgewise.algorithms.sssp import cuda_layers as sssp_layers
     from edgewise.algorithms.sssp import ranks_cuda as sssp_ranks
     from edgewise.algorithms.triangles import cuda as triangles_cuda
@@ -94,8 +94,8 @@ def kernels(offsets, weight, distance, rank):
             offers_cuda.signature(offsets, weight, distance),
         ),
         "sssp on ranks": (
-            ranks_near_far.make_kernel(distance, True),
-            ranks_near_far.signature(offsets, weight, distance),
+            near_far_ranks.make_kernel(distance, True),
+            near_far_ranks.signature(offsets, weight, distance),
         ),
         "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
         "trees of a rank": (components_ranks.trees_kernel, components_cuda.signature(offsets)),

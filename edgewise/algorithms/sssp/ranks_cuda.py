@@ -1,7 +1,7 @@
 """Shortest paths on several ranks with GPUs, for weights of at least 0: distances by near-far, parents from these.
 
 Each rank has the arcs of its own vertices. A superstep is a launch on each rank, from its own near vertices, and an
-exchange, in which ranks tell each other of vertices that they have lowered (`ranks_near_far`). Its word says how many
+exchange, in which ranks tell each other of vertices that they have lowered (`near_far_ranks`). Its word says how many
 vertices are near for the next superstep, or, if none is, the least distance of a far one. So all ranks decide alike: go
 on with what is near, raise the threshold above the least distance of all, or end.
 
@@ -28,7 +28,7 @@ from edgewise.algorithms.common.ranks_cuda import (
 )
 from edgewise.algorithms.sssp.asked import Asked
 from edgewise.algorithms.sssp.cuda import finished, gpu_delta, make_sums, unreached_key
-from edgewise.algorithms.sssp.ranks_near_far import (
+from edgewise.algorithms.sssp.near_far_ranks import (
     CONTROL,
     FAR,
     LEAST,

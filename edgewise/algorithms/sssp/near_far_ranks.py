@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.sssp.cuda_sums import make_sums
+from edgewise.algorithms.sssp.cuda import make_sums
 from edgewise.kernels.cuda.arguments import (
     AtomicInt64s,
     AtomicKeys,
