@@ -30,6 +30,7 @@ from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.group import Group
 from edgewise.errors import DistributedError, MemoryLimitError
 from edgewise.execution import Execution
+from edgewise.kernels.cuda import launch as cuda_launch
 from edgewise.run import Prepared
 
 #: Threads that wait for each other so long have failed.
@@ -50,6 +51,14 @@ def pretend_ranks(warps):
             start(self, *arguments)
 
     SimulatedKernel.start = start_alone
+    make = cuda_launch.fixed_kernel
+
+    def make_alone(*arguments, **how):
+        """While a kernel runs, the simulator has put another module in the place of numba's, which makes no kernels."""
+        with alone:
+            return make(*arguments, **how)
+
+    cuda_launch.fixed_kernel = make_alone
 
 
 def connect_threads():
