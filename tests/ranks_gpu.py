@@ -146,7 +146,14 @@ def compare_paths(group, channel):
             (ew.sssp, graph, several, {}),
             (ew.sssp, graph, 0, {"weighted": False, "target": 5}),
             (ew.sssp, graph, 3, {"max_distance": 15}),
+            (ew.sssp, graph, several, {"delta": 1}),
+            (ew.sssp, graph, 0, {"delta": 1e9}),
         ]
+    for graph in (LATTICE, HUBS):  # keys of 64 bits
+        lengths = graph.weights.astype(np.int64) << 33
+        ends = graph.sources, graph.targets
+        wide = ew.Graph.from_edges(*ends, lengths, num_vertices=graph.num_vertices)
+        runs.append((ew.sssp, wide, 0, {}))
     fractions = np.array([1e-20, 0.1, 0.3, 7.7])  # the first is lost beside others
     for values in (np.array([0, 0, 2]), fractions, fractions.astype(np.float32)):
         for graph, directed in ((LATTICE, True), (HUBS, False)):

@@ -31,6 +31,7 @@ from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.group import Group
 from edgewise.errors import DistributedError, MemoryLimitError
 from edgewise.execution import Execution
+from edgewise.kernels.cuda import launch as cuda_launch
 from edgewise.run import Prepared
 
 
@@ -46,6 +47,14 @@ def pretend_ranks(warps):
             start(self, *arguments)
 
     SimulatedKernel.start = start_alone
+    make = cuda_launch.fixed_kernel
+
+    def make_alone(*arguments, **how):
+        """While a kernel runs, the simulator has put another module in the place of numba's, which makes no kernels."""
+        with alone:
+            return make(*arguments, **how)
+
+    cuda_launch.fixed_kernel = make_alone
 
 
 def connect_threads():
@@ -225,7 +234,8 @@ def compare_components(folder=None):
         with tempfile.TemporaryDirectory() as made:
             compare_components(made)
         return
-    from edgewise.algorithms.components import cuda, ranks_cuda  # after `pretend`
+    from edgewise.algorithms.common import ranks_cuda as rows_on_gpu  # after `pretend`
+    from edgewise.algorithms.components import cuda, ranks_cuda
 
     half = ew.generate.uniform(9, 40, seed=2, directed=False)
     graphs = {
@@ -266,6 +276,12 @@ def compare_components(folder=None):
                         assert "arcs inside it were skipped" in told, (where, told)
                         assert passes == (2 if kind == "one component" else 4), (where, passes)
                     assert graph.has_in_edges or "were skipped" not in told, told
+    for listed in (1, 1000):  # all vertices in other trees are listed, or more than there is room for
+        with mock.patch.object(ranks_cuda, "_LISTED", listed):
+            for where in ("apart", "two components", "cliques", "lattice"):
+                expected = ew.connected_components(graphs[where], device="cpu").component
+                for label, *_ in on_threads(3, lambda group, where=where: found(graphs[where], group)):
+                    np.testing.assert_array_equal(label, expected, err_msg=f"{where}, 1 in {listed} listed")
     # With a larger sample, it shows that the vertices of the second rank are in no tree.
     sizes = {"SAMPLE": 16, "SLOTS": 32}
     with mock.patch.multiple(cuda, **sizes), mock.patch.multiple(ranks_cuda, **sizes):
@@ -296,8 +312,8 @@ def compare_components(folder=None):
         return own_part(graph, group, weighted=weighted, inward=inward)
 
     on_threads(2, limits)
-    graph, own_part = with_in_edges(cliques(), 3), ranks_cuda.own_part
-    with mock.patch.object(ranks_cuda, "own_part", runs_out):
+    graph, own_part = with_in_edges(cliques(), 3), rows_on_gpu.own_part
+    with mock.patch.object(rows_on_gpu, "own_part", runs_out):
         ranks = on_threads(2, lambda group: found(graph, group))
     for _, number, passes, told in ranks:
         outcome = number, passes, "no room for them" in told, "were skipped" in told

@@ -27,16 +27,21 @@ GRAPHS = {
         [0, 1, 2, 3, 1, 4, 5, 0], [1, 2, 3, 1, 4, 5, 4, 3], [2, 0, 0, 0, 1, 0, 0, 2], num_vertices=8
     ),
     "zeros, undirected": lambda: ew.generate.uniform(9, 14, seed=5, directed=False, weights=(0, 2)),
-    "floats": lambda: _with_floats(np.float64),
-    "short floats": lambda: _with_floats(np.float32),
+    "floats": lambda: _with_lengths(np.float64, LOST),
+    "short floats": lambda: _with_lengths(np.float32, LOST),
+    "long": lambda: _with_lengths(np.int64, [2**40 + 1, 3, 2**41]),
     "one vertex": lambda: ew.Graph.from_edges([], [], np.empty(0, np.int32), num_vertices=1),
 }  # fmt: skip
 
 
-def _with_floats(dtype):
-    """Weights of which some are lost in rounding beside others."""
+#: Weights of which some are lost in rounding beside others.
+LOST = (1e-20, 0.1, 0.3, 1.0, 7.7)
+
+
+def _with_lengths(dtype, lengths):
+    """Weights of some lengths."""
     graph = ew.generate.uniform(9, 26, seed=3)
-    weights = np.random.default_rng(1).choice([1e-20, 0.1, 0.3, 1.0, 7.7], graph.num_arcs)
+    weights = np.random.default_rng(1).choice(lengths, graph.num_arcs)
     return ew.Graph.from_edges(graph.sources, graph.targets, weights.astype(dtype), num_vertices=9)
 
 
@@ -66,7 +71,9 @@ def compare(find, where, source, sizes=(2,), **how):
             )  # the program is laid out already
             return graph, found, again
 
-        for graph, *both in on_ranks(size, call):
+        ranks = on_ranks(size, call)
+        assert len({tuple(found.supersteps for found in both) for _, *both in ranks}) == 1, where
+        for graph, *both in ranks:
             for found in both:
                 assert "ranks speak by gloo" in found.explain(), found.explain()
                 for name in ("level", "distance", "parent_index"):
@@ -108,7 +115,27 @@ def check_distances():
     compare(ew.sssp, "lattice", 1, target=4)
     compare(ew.sssp, "star out", 2)
     compare(ew.sssp, "random", 1, weighted=False)
-    compare(ew.sssp, "one vertex", 0)
+    compare(ew.sssp, "one vertex", 0, (1, 3))
+    compare(ew.sssp, "long", 1, (3,))
+    for delta in (0.5, 2.5, 1e30):
+        compare(ew.sssp, "random", 1, (3,), delta=delta)
+    check_thresholds()
+
+
+def check_thresholds():
+    """The threshold rises beyond distances that nobody has, and not at all if the first one is above all of them. Of a
+    vertex that was lowered since it was far, ranks learn by one more superstep."""
+    ends = [0, 1, 2, 3, 4, 0], [1, 2, 3, 4, 5, 5]
+
+    def call(rank):
+        path = ew.Graph.from_edges(*ends, [1, 1, 1000, 1, 1, 2000], num_vertices=6)
+        found = [ew.sssp(path, 0, delta=delta, distributed=True, device="cuda") for delta in (1, 3, 1e9)]
+        return [(each.distance.tolist(), each.supersteps, each.explain()) for each in found]
+
+    for one, some, all_near in on_ranks(2, call):
+        assert one[0] == some[0] == all_near[0] == [0, 1, 2, 1002, 1003, 1004]
+        for (_, supersteps, told), expected in ((one, (6, 5)), (some, (7, 2)), (all_near, (6, 0))):
+            assert supersteps == expected[0] and f"{expected[1]} thresholds" in told, told
 
 
 def check_special():
@@ -159,12 +186,14 @@ def check_errors():
 
 
 def check_rows():
-    """Arcs of a row that several warps share, and rows without arcs, in warps of several lanes: the kernels alone, for
-    programs that push do not run there."""
+    """Arcs of a row that several warps share, and rows without arcs, in warps of several lanes: shortest paths, and the
+    kernels that find parents alone, for programs that push do not run there."""
     from edgewise.algorithms.bfs import ranks_cuda as bfs
     from edgewise.algorithms.common.offers_cuda import Offers
     from edgewise.algorithms.sssp import ranks_cuda as sssp
 
+    for where, sizes in (("star out", (2,)), ("hubs", (1, 3))):
+        compare(ew.sssp, where, 2, sizes)
     gap = ew.Graph.from_edges([0] * 9 + [30, 31] + [33] * 5, [30, *range(1, 8), 33, 35, 35, *range(7, 12)])
     for graph, source in ((gap, 0), (GRAPHS["star out"](), 2), (GRAPHS["random"](), 1)):
         n, m = graph.num_vertices, graph.num_arcs
@@ -172,7 +201,12 @@ def check_rows():
         weights, weight = (graph.weights, graph.weight_dtype) if graph.weighted else (graph.targets, None)
         for expected, dist, unreached, kernel in (
             (levels, levels.level, -1, bfs._offers_kernel(np.dtype(np.uint32))),
-            (paths, paths.distance, 2**31 - 1, sssp._kernel(np.dtype(np.uint32), weight, np.dtype(np.int32))),
+            (
+                paths,
+                paths.distance,
+                2**31 - 1,
+                sssp._offers_kernel(np.dtype(np.uint32), weight, np.dtype(np.int32)),
+            ),
         ):
             parent = np.full(n, 2**32 - 1, np.uint32)
             for low, high in ((0, n // 3), (n // 3, n)):  # of two ranks, one after the other

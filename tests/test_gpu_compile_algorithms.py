@@ -37,7 +37,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.pagerank import gpu_ranks as pagerank_ranks
     from edgewise.algorithms.scc import cuda as scc_cuda
     from edgewise.algorithms.sssp import cuda as sssp_cuda
-    from edgewise.algorithms.sssp import cuda_apart, cuda_bounded
+    from edgewise.algorithms.sssp import cuda_apart, cuda_bounded, near_far_ranks
     from edgewise.algorithms.sssp import cuda_layers as sssp_layers
     from edgewise.algorithms.sssp import ranks_cuda as sssp_ranks
     from edgewise.algorithms.triangles import cuda as triangles_cuda
@@ -90,13 +90,19 @@ def kernels(offsets, weight, distance, rank):
         ),
         "parents of distances": sssp_kernel(sssp_cuda.Parents, distance, special),
         "parents of distances on ranks": (
-            sssp_ranks.make_kernel(distance, True),
+            sssp_ranks.make_offers_kernel(distance, True),
             offers_cuda.signature(offsets, weight, distance),
+        ),
+        "sssp on ranks": (
+            near_far_ranks.make_kernel(distance, True),
+            near_far_ranks.signature(offsets, weight, distance),
         ),
         "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
         "trees of a rank": (components_ranks.trees_kernel, components_cuda.signature(offsets)),
+        "trees told": (components_ranks.pack_kernel, components_ranks.FLATTENING),
         "trees joined": (components_ranks.join_kernel, components_ranks.JOINING),
-        "roots counted": (components_ranks.flatten_kernel, components_ranks.JOINING),
+        "all roots joined": (components_ranks.join_all_kernel, components_ranks.JOINING),
+        "roots counted": (components_ranks.flatten_kernel, components_ranks.FLATTENING),
         "core numbers": (core_numbers_cuda.peel_kernel, core_numbers_cuda.signature(offsets)),
         "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),
         "contraction": (program_contract.make_kernel(wide), program_contract.signature(wide)),
@@ -151,9 +157,12 @@ NAMES = (
     "sssp within bounds",
     "parents of distances",
     "parents of distances on ranks",
+    "sssp on ranks",
     "components",
     "trees of a rank",
+    "trees told",
     "trees joined",
+    "all roots joined",
     "roots counted",
     "core numbers",
     "forest",

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
+from edgewise.algorithms.sssp.asked import as_bound
 from edgewise.errors import GraphError, ParameterError, ScheduleError, VerificationError
 from edgewise.io.columns import read_columns, write_columns
 
@@ -154,6 +155,11 @@ def test_several_sources_are_given_in_any_way(several):
         assert sorted(set(result.source)) == [0, 4, 7]
     with pytest.raises(GraphError, match="no vertex 99"):
         ew.sssp(graph, {1, 99})
+
+
+def test_a_bound_of_minus_zero_is_zero():
+    bound = as_bound("sssp: max_distance", -0.0, np.dtype(np.float32))
+    assert bound == 0 and not np.signbit(bound)
 
 
 def test_cycles_of_length_zero_do_not_loop():

@@ -12,9 +12,9 @@ import numpy as np
 
 from edgewise.algorithms.betweenness.cuda import sum_over
 from edgewise.algorithms.betweenness.job import Job
-from edgewise.algorithms.common.ranks import in_shares, share_of
-from edgewise.engine.distributed.channel_cuda import Channel, channel_of
-from edgewise.engine.distributed.exchange_cuda import Part
+from edgewise.algorithms.common.ranks import share_of
+from edgewise.algorithms.common.ranks_cuda import join_shares
+from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.errors import EdgewiseError, EdgewiseWarning, MemoryLimitError
 from edgewise.execution import Execution, check_limit, stop_if_explained
@@ -50,8 +50,9 @@ def sum_on_gpus(job: Job, sources: np.ndarray, run: Execution) -> Any:
         total = _sum_over(job, own, run)
         with room(job.name, (_JOINING - 8) * job.num_sums):
             pass
-    with room(job.name, 0):
-        return _joined(total, group, channel)
+    with channel.in_run(), room(job.name, 0):
+        join_shares(cupy().add, total, group, channel)
+    return total
 
 
 @contextlib.contextmanager
@@ -108,20 +109,3 @@ def _sum_where_placed(job: Job, sources: np.ndarray, run: Execution) -> Any:
         run.explain(str(placement))
     with room(job.name, 0):
         return sum_over(job, sources, run)
-
-
-def _joined(total: Any, group: Group, channel: Channel) -> Any:
-    """The sums of all ranks, added in their order.
-
-    Args:
-        total: this rank's sums, float64 on the GPU.
-        group, channel: the ranks, and how they speak.
-    """
-    shares = in_shares(total, group)
-    received, _ = channel.exchange([[Part(0, share.view(np.uint8)) for share in shares]], 0)
-    sums = zeros(len(shares[group.rank]), np.float64)
-    for (part,) in received:
-        sums += part.data.view(np.float64)
-    del received, part
-    told, _ = channel.exchange([[Part(0, sums.view(np.uint8))] * group.size], 0)
-    return cupy().concatenate([part.data.view(np.float64) for (part,) in told])

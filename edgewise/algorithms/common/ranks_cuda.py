@@ -1,17 +1,18 @@
 """Algorithms on several ranks with GPUs whose answers are arrays on the GPU with a value for each vertex.
 
-A program leaves the values of a rank's own vertices on its GPU. Ranks tell each other these from GPU to GPU, and join
-what each found for all vertices. What that takes beside the values, 8 bytes for each vertex at most, is less than what
-the program had while it ran, which `memory_limit` counts.
+A rank has the rows of its own vertices on its GPU, of a program or kept with the graph. Ranks tell each other the
+values of their own vertices from GPU to GPU, and join what each found for all vertices. What that takes beside the
+values, 8 bytes for each vertex at most, is less than what a search had while it ran, which `memory_limit` counts.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, final
 
 import numpy as np
 
-from edgewise.algorithms.common.ranks import in_shares
+from edgewise.algorithms.common.device_graph import laid_out
+from edgewise.algorithms.common.ranks import in_shares, own_arcs, own_part
 from edgewise.distributed import PreparedRank
 from edgewise.engine.contract import Outcome
 from edgewise.engine.distributed.channel_cuda import Channel, channel_of
@@ -20,9 +21,10 @@ from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.outcome import PartOutcome
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.program_cuda import DistributedGpuProgram
+from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution
-from edgewise.graph import Graph
-from edgewise.kernels.cuda.memory import cupy, room
+from edgewise.graph import Graph, csr
+from edgewise.kernels.cuda.memory import copy_of, cupy, room
 from edgewise.program.declare import Program
 from edgewise.run import prepared_for
 
@@ -91,9 +93,15 @@ def tell_own(values: Any, ranges: Ranges, channel: Channel) -> None:
 
 
 def take_least(values: Any, group: Group, channel: Channel) -> None:
-    """Put the least of what ranks have in each place, on all ranks.
+    """Put the least of what ranks have in each place, on all ranks; see `join_shares`."""
+    join_shares(cupy().minimum, values, group, channel)
+
+
+def join_shares(join: Callable[..., Any], values: Any, group: Group, channel: Channel) -> None:
+    """Join what ranks have in each place, in the order of ranks, on all ranks: each rank joins a share, and tells it.
 
     Args:
+        join: ``join(these, others, out=these)``, as functions of NumPy and CuPy for arrays are.
         values: on the GPU, of one shape (k,) and one dtype on all ranks; changed.
         group, channel: the ranks, and how they speak.
     """
@@ -102,8 +110,51 @@ def take_least(values: Any, group: Group, channel: Channel) -> None:
     shares = in_shares(values, group)
     told = [share.view(np.uint8) for share in shares]
     received, _ = channel.exchange([[Part(0, share) for share in told]], 0)
-    own = shares[group.rank]
-    for (part,) in received:
-        cupy().minimum(own, part.data.view(values.dtype), out=own)
-    del received, part
+    first, *others = [part.data.view(values.dtype) for (part,) in received]
+    joined = first.copy()  # what a rank tells itself may be its own memory
+    for each in others:
+        join(joined, each, out=joined)
+    shares[group.rank][...] = joined
+    del received, first, others
     channel.share(told)()
+
+
+def own_rows(graph: Graph, group: Group, inward: bool, weighted: bool) -> tuple[Any, Any, Any]:
+    """The rows of this rank's vertices on its GPU, to be kept with the graph. All ranks call it.
+
+    Args:
+        graph, group: the graph, and the ranks.
+        inward: whether in-edges are meant; the graph has them.
+        weighted: whether with weights.
+
+    Returns:
+        Offsets for all vertices, shape (n + 1,), of which other ranks' rows are empty; ends; and weights, or the ends
+        in place of none.
+
+    Raises:
+        MemoryLimitError: the GPU has no room.
+    """
+    part = own_part(graph, group, weighted=weighted, inward=inward)
+    offsets = part.offsets.astype(csr.offset_dtype(graph.num_arcs), copy=False)
+    with room("the arcs of a rank", row_bytes(graph, group, inward, weighted)):
+        ends = copy_of(part.targets)
+        return copy_of(offsets), ends, copy_of(part.weights) if weighted else ends
+
+
+def row_bytes(graph: Graph, group: Group, inward: bool, weighted: bool) -> int:
+    """The bytes of what `own_rows` gives."""
+    _, arcs = own_arcs(graph, group, inward=inward)
+    of_arc = 4 + (np.dtype(graph.weight_dtype).itemsize if weighted else 0)
+    return np.dtype(csr.offset_dtype(graph.num_arcs)).itemsize * (graph.num_vertices + 1) + of_arc * arcs
+
+
+def bring_rows(graph: Graph, run: Execution, group: Group, inward: bool, weighted: bool) -> None:
+    """Bring `own_rows` to the GPUs of all ranks, and keep them. Raises MemoryLimitError on all if one has no room."""
+    refused, what = None, "in-edges" if inward else "arcs"
+    how = group, inward, weighted
+    graph.gpu.drop(own_rows, *how)
+    try:
+        laid_out(run, f"brought the {what} of this rank to the GPU", graph, own_rows, *how)
+    except MemoryLimitError as error:
+        refused = error
+    group.refuse_together(refused)

@@ -113,16 +113,23 @@ def link(u: Any, v: Any, label: Any) -> Any:
 
 
 @device_function
-def flatten(low: Any, high: Any, label: Any) -> Any:
-    """Point the vertices from `low` to `high` - 1 to their roots; how many roots this thread saw.
+def root_of(v: Any, label: Any) -> Any:
+    """The root of a vertex's tree, where all vertices are pointed to theirs.
 
     Paths are not halved here: that would write what was an ancestor over the root that another thread wrote.
     """
+    root, above = v, np.int64(label[v])
+    while above != root:
+        root, above = above, np.int64(label[above])
+    return root
+
+
+@device_function
+def flatten(low: Any, high: Any, label: Any) -> Any:
+    """Point the vertices from `low` to `high` - 1 to their roots; how many roots this thread saw."""
     roots = np.int64(0)
     for v in range(low + thread_index(), high, num_threads()):
-        root, above = v, np.int64(label[v])
-        while above != root:
-            root, above = above, np.int64(label[above])
+        root = root_of(v, label)
         label[v] = root
         roots += root == v
     return roots

@@ -176,13 +176,12 @@ def check_room_on_ranks(
     is_there = limit is None and graph.gpu.has(lay_out, weighted, dtype, group.rank, group.size)
     needed = running(graph, dtype, weighted, group.size, is_there).most
     has_room = fits(needed) if limit is None else needed <= limit
-    _, told = group.everywhere(np.empty(0, np.uint8), has_room)
-    if all(told):
-        return needed
-    rank = list(map(bool, told)).index(False)
-    refused = MemoryLimitError(
-        f"pagerank needs {needed:,} bytes on the GPU of each rank, and rank {rank} has less, or its memory_limit is "
-        "less. Raise memory_limit, free some memory, take more ranks, or run on CPUs with device='cpu'"
-    )
-    refused.needed = needed
-    raise refused
+    refused = None
+    if not has_room:
+        refused = MemoryLimitError(
+            f"pagerank needs {needed:,} bytes on the GPU of each rank, and this one has less, or its memory_limit is "
+            "less. Raise memory_limit, free some memory, take more ranks, or run on CPUs with device='cpu'"
+        )
+        refused.needed = needed
+    group.refuse_together(refused)
+    return needed

@@ -77,7 +77,8 @@ class SSSPResult(PathResult):
         parent_index: int32, shape (n,): the vertex before each on its path; -1 for sources and for vertices that were
             not reached.
         supersteps: the number of buckets emptied, which may depend on the number of threads, or of supersteps of
-            Bellman-Ford or of a program; by clusters, the number of visits to them; of levels, without weights.
+            Bellman-Ford or of a program, or of near-far on GPUs, which may depend on timing; by clusters, the number of
+            visits to them; of levels, without weights.
     """
 
     algorithm = "sssp"
@@ -181,17 +182,17 @@ def sssp(
             the length 1: this is a breadth-first search, distances are int32, and parents are those of `bfs`. None
             uses weights if the graph has them.
         delta: the width of a bucket, in the unit of the weights; "auto" takes it from the weights and the degrees.
-            It changes only the time. A run as a program has no buckets, nor has one over layers on a GPU, nor a
-            breadth-first search.
+            It changes only the time. A run as a program has no buckets, nor has one on several ranks with CPUs, one
+            over layers on a GPU, or a breadth-first search.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. On a GPU, negative
             weights, or a schedule with a balance other than `Clustered`, a `Layout` or a buffer, make it run as a
             program; else there is no delivery but ``Push()``. With `Layered`, it sweeps over lists of layers there
             until no distance falls any more; so it does by default for a graph beyond the GPU's memory, once there are
             deep layers from the source. Several sources do not run over layers there.
-        distributed: run as a program on all ranks that torchrun has started, each of which makes this call on the same
-            graph, and gets the whole result: the same distances and parents. The program is on GPUs if all ranks have
-            one; there is nothing to choose but the device and ``Schedule(num_threads=...)``. A search with a target
-            finds all within `max_distance` there.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result: the same distances and parents. It is on GPUs if all ranks have one; there is nothing
+            to choose but `delta`, the device and ``Schedule(num_threads=...)``. A search with a target finds all within
+            `max_distance` there.
 
     Returns:
         An `SSSPResult`. O(n + m) on average for random weights and bounded degrees (Meyer and Sanders, section 4);

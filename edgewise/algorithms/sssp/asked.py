@@ -62,7 +62,7 @@ def as_bound(name: str, value: Any, dtype: np.dtype) -> Any:
     given = as_float(name, value, "a number of at least 0, or None for no bound", most=np.inf)
     if dtype.kind == "f":
         with np.errstate(over="ignore"):
-            return dtype.type(given)
+            return dtype.type(given + 0.0)  # of -0.0 it makes 0.0, whose bits have the order of floats
     whole = int(value) if given < np.inf else np.iinfo(dtype).max
     return dtype.type(min(whole, np.iinfo(dtype).max))
 

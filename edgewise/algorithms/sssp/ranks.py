@@ -1,7 +1,7 @@
 """Shortest paths on several ranks: distances by a program, then parents from distances, each rank looking at its arcs.
 
-This is on CPUs; ranks with GPUs do as in `edgewise.algorithms.sssp.ranks_cuda`. With negative weights, the program
-finds parents itself, as on a GPU.
+This is on CPUs; ranks with GPUs have near-far, `edgewise.algorithms.sssp.ranks_cuda`. With negative weights, the
+program finds parents itself, as on a GPU.
 """
 
 from typing import Any, Literal
@@ -25,7 +25,7 @@ def shortest_paths(
     graph: Graph, asked: Asked, delta: float | Literal["auto"], run: Execution
 ) -> tuple[Any, Any, int]:
     """Distances, parents and supersteps on all ranks, as of `cpu.shortest_paths`, or of `cuda.shortest_paths` if the
-    run is on a GPU. `delta` is not used.
+    run is on a GPU. `delta` is not used on CPUs, nor with negative weights.
 
     Raises:
         GraphError: a distance is beyond the floats of this dtype.
@@ -35,7 +35,7 @@ def shortest_paths(
     if run.on_gpu and not signed:
         from edgewise.algorithms.sssp import ranks_cuda
 
-        return ranks_cuda.shortest_paths(graph, asked, run, group)
+        return ranks_cuda.shortest_paths(graph, asked, delta, run, group)
     search = prepared_on_ranks(program_for(asked, signed), graph, run.schedule, run.on_gpu)
     if signed:
         outcome, supersteps = signed_paths(graph, asked, search, run, np.asarray)

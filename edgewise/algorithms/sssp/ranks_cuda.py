@@ -1,33 +1,82 @@
-"""Shortest paths on several ranks with GPUs, for weights of at least 0: distances by a program, parents from these.
+"""Shortest paths on several ranks with GPUs, for weights of at least 0: distances by near-far, parents from these.
 
-Ranks tell each other the distances of their own vertices. Each finds the least parent that its arcs offer to each
+Each rank has the arcs of its own vertices. A superstep is a launch on each rank, from its own near vertices, and an
+exchange, in which ranks tell each other of vertices that they have lowered (`near_far_ranks`). Its word says how many
+vertices are near for the next superstep, or, if none is, the least distance of a far one. So all ranks decide alike: go
+on with what is near, raise the threshold above the least distance of all, or end.
+
+Then ranks tell each other the distances of their own vertices. Each finds the least parent that its arcs offer to each
 vertex, of those that are nearer; the least of all ranks is the parent. Vertices that only arcs of length 0 reach get
 theirs on the CPU, as after a run on one GPU.
 """
 
 import functools
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.offers_cuda import Offers, make_offer, signature
-from edgewise.algorithms.common.ranks_cuda import joining, run_on_gpus, take_least, tell_own
+from edgewise.algorithms.common.offers_cuda import Offers, make_offer
+from edgewise.algorithms.common.offers_cuda import signature as offers_signature
+from edgewise.algorithms.common.ranks import own_arcs, own_ranges
+from edgewise.algorithms.common.ranks_cuda import (
+    bring_rows,
+    joining,
+    own_rows,
+    row_bytes,
+    take_least,
+    tell_own,
+)
 from edgewise.algorithms.sssp.asked import Asked
-from edgewise.algorithms.sssp.cuda import finished, make_sums, unreached_key
-from edgewise.algorithms.sssp.relaxation import given_for, program_for
+from edgewise.algorithms.sssp.cuda import finished, gpu_delta, make_sums, unreached_key
+from edgewise.algorithms.sssp.near_far_ranks import (
+    CONTROL,
+    FAR,
+    LEAST,
+    NEAR,
+    NEXT,
+    TOLD,
+    TOLD_LEAST,
+    TOLD_NEAR,
+    Superstep,
+    make_kernel,
+    signature,
+)
 from edgewise.algorithms.sssp.weights import may_have_orphans
+from edgewise.engine.distributed.channel_cuda import Channel, channel_of
+from edgewise.engine.distributed.exchange import meaningless
+from edgewise.engine.distributed.exchange_cuda import Part, nothing
 from edgewise.engine.distributed.group import Group
-from edgewise.execution import Execution
+from edgewise.engine.distributed.partition import Ranges
+from edgewise.errors import MemoryLimitError
+from edgewise.execution import Execution, check_limit, stop_if_explained
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
-from edgewise.kernels.cuda.memory import cupy
+from edgewise.kernels.cuda.memory import (
+    copy_of,
+    cupy,
+    device_number,
+    empty,
+    full,
+    pinned,
+    receive,
+    room,
+    send,
+    signals,
+    wait,
+    zeros,
+)
+from edgewise.primitives.deal import most_pieces
+from edgewise.primitives.near_far_rise import LARGEST
 from edgewise.primitives.ordered_keys import key_dtype
 
+_NAME = "sssp"
 _NONE = -1
+#: The bytes of the number of a vertex.
+_NUMBER = 4
 
 
-def make_kernel(distance: np.dtype, weighted: bool) -> Any:
-    """The kernel for distances of a dtype, with weights or with 1 for each arc."""
+def make_offers_kernel(distance: np.dtype, weighted: bool) -> Any:
+    """The kernel that makes parents, for distances of a dtype, with weights or with 1 for each arc."""
     plus, _, weight_of = make_sums(distance, weighted)
     offer = make_offer(plus, weight_of)
 
@@ -39,17 +88,43 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
 
 
 @functools.cache
+def _offers_kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
+    kinds = offers_signature(offsets, weight, distance)
+    return fixed_kernel(make_offers_kernel, kinds, distance, weight is not None)
+
+
+@functools.cache
 def _kernel(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> Kernel:
     kinds = signature(offsets, weight, distance)
     return fixed_kernel(make_kernel, kinds, distance, weight is not None)
 
 
-def shortest_paths(graph: Graph, asked: Asked, run: Execution, group: Group) -> tuple[Any, Any, int]:
+class _Rows(NamedTuple):
+    """The arcs of a rank's vertices on its GPU.
+
+    Attributes:
+        offsets: for all vertices, shape (n + 1,); rows of other ranks' vertices are empty.
+        targets, weights: of these arcs; targets in place of no weights.
+        kinds: the dtypes of offsets in kernels, of weights or None, and of distances.
+        ranges: the vertices of ranks.
+    """
+
+    offsets: Any
+    targets: Any
+    weights: Any
+    kinds: tuple[np.dtype, np.dtype | None, np.dtype]
+    ranges: Ranges
+
+
+def shortest_paths(
+    graph: Graph, asked: Asked, delta: float | Literal["auto"], run: Execution, group: Group
+) -> tuple[Any, Any, int]:
     """Distances, parents and supersteps on all ranks, as of `cuda.shortest_paths`.
 
     Args:
         graph: weights of at least 0.
-        asked: what is asked for.
+        asked: what is asked for; a target ends nothing early.
+        delta: by how much the threshold rises.
         run, group: the run that this is, and the ranks.
 
     Raises:
@@ -57,29 +132,168 @@ def shortest_paths(graph: Graph, asked: Asked, run: Execution, group: Group) -> 
         MemoryLimitError: on all ranks, if one of them has no room.
         DistributedError: another rank has ended, or does not answer in time.
     """
-    n, given = graph.num_vertices, given_for(graph, asked, False)
-    outcome, program = run_on_gpus(program_for(asked, False), graph, run, given, None)
-    distance, parent = (outcome.vertex_fields[name] for name in ("distance", "parent"))
-    offsets, targets, weights = program.out_edges("weight")
-    weight = weights.dtype if graph.weighted else None
-    parent[...] = _NONE
-    offers = Offers(
-        offsets,
-        targets,
-        weights,
-        distance.view(key_dtype(distance.dtype)),
-        parent.view(np.uint32),
-        n,
-        unreached_key(distance.dtype),
-    )
-    with joining("sssp", n, group) as channel:
-        tell_own(distance, outcome.ranges, channel)
-        _kernel(np.dtype(f"u{offsets.itemsize}"), weight, distance.dtype).start([offers])
+    n, dtype = graph.num_vertices, asked.dtype
+    width = gpu_delta(graph) if delta == "auto" else delta
+    rows = _laid_out(graph, dtype, run, group)
+    with run.laying_out():
+        channel = channel_of(group)
+    run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")
+    with channel.in_run():
+        with room(_NAME, _running_bytes(graph, dtype, group)):
+            best, supersteps, rises = _search(rows, asked, width, channel, run)
+        run.explain(f"{supersteps:,} supersteps; {rises:,} thresholds {width:.4g} apart")
+    distance, parent = best.view(dtype), full(n, _NONE, np.int32)
+    unreached = unreached_key(dtype)
+    offers = Offers(rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), n, unreached)
+    with joining(_NAME, n, group):
+        tell_own(distance, rows.ranges, channel)
+        _offers_kernel(*rows.kinds).start([offers])
         take_least(offers.parent, group, channel)
         orphans = 0
-        if may_have_orphans(graph, distance.dtype):
+        if may_have_orphans(graph, dtype):
             reached, found = distance != asked.unreached, parent != _NONE
             orphans = (
                 int(cupy().count_nonzero(reached)) - int(cupy().count_nonzero(found)) - len(asked.sources)
             )
-    return *finished(graph, asked, distance, parent, orphans, run), outcome.supersteps
+    return *finished(graph, asked, distance, parent, orphans, run), supersteps
+
+
+def _laid_out(graph: Graph, dtype: np.dtype, run: Execution, group: Group) -> _Rows:
+    """The arcs of this rank's vertices, where there is room for a run.
+
+    Raises:
+        MemoryLimitError: on all ranks, if one of them has no room.
+    """
+    how = group, False, graph.weighted
+    there, refused = graph.gpu.has(own_rows, *how), None
+    running = _running_bytes(graph, dtype, group)
+    least = running + row_bytes(graph, *how)
+    needed = running if there else least
+    try:
+        check_limit(_NAME, run.memory_limit, least, where="on the GPU")
+        with room(_NAME, needed):
+            pass
+    except MemoryLimitError as error:
+        refused = error
+    told = group.refuse_together(refused, there)
+    stop_if_explained(run, graph, needed)
+    if not all(told):
+        bring_rows(graph, run, *how)
+    run.begun = True
+    offsets, targets, weights = graph.gpu.kept(own_rows, *how)
+    kinds = np.dtype(f"u{offsets.dtype.itemsize}"), weights.dtype if graph.weighted else None, dtype
+    return _Rows(offsets, targets, weights, kinds, own_ranges(graph, group))
+
+
+def _running_bytes(graph: Graph, dtype: np.dtype, group: Group) -> int:
+    """The GPU's memory that a run takes at most beside arcs: the arrays of `Superstep`, and, if ranks tell each other
+    of all vertices, what is sent, and what is received and taken."""
+    own, arcs = own_arcs(graph, group)
+    n, length, key = graph.num_vertices, own.stop - own.start, key_dtype(dtype).itemsize
+    of_vertices = n * (key + 4) + length * 4 + 4 * length * _NUMBER + 8 * most_pieces(length, arcs)
+    told = _NUMBER + key
+    return of_vertices + 2 * n * told + 2 * (group.size - 1) * length * told
+
+
+def _search(
+    rows: _Rows, asked: Asked, delta: float, channel: Channel, run: Execution
+) -> tuple[Any, int, int]:
+    """The keys of distances, shape (n,), right for own vertices; and how many supersteps and rises there were."""
+    kernel, passed = _kernel(*rows.kinds), _first_superstep(rows, asked, delta)
+    control, host = passed.control, signals(2)
+    words, begins = pinned(len(control), np.int64), rows.ranges.begins
+    num_near, num_far, least = 0, 0, int(LARGEST)
+    while True:
+        words[:] = 0
+        words[NEAR], words[FAR], words[LEAST], words[TOLD_LEAST] = num_near, num_far, least, LARGEST
+        words[TOLD:] = begins[:-1]
+        send(control, words)
+        kernel.start([passed])
+        receive(words, control)
+        wait(host, None)
+        if run.progress is not None:
+            run.progress(passed.step)
+        num_near, num_far, least = (int(words[word]) for word in (NEXT, FAR, LEAST))
+        # One word of 64 bits: how many are near; or the least key of those that are far, inverted.
+        near = num_near + int(words[TOLD_NEAR])
+        told = _parts(passed, begins, words[TOLD:].tolist())
+        received, of_ranks = channel.exchange(told, near or ~min(least, int(words[TOLD_LEAST])))
+        changed: dict[str, Any] = {"step": passed.step + 1, "near": passed.next_near, "num_risen": 0}
+        if max(of_ranks) < 0:
+            start = min(~word for word in of_ranks)
+            if start == LARGEST:
+                return passed.best, passed.step, passed.bucket - 1
+            changed |= {"bucket": passed.bucket + 1, "start": start, "last_start": passed.start}
+            changed |= {"far": passed.risen, "risen": passed.far, "num_risen": num_far}
+            num_far, least = 0, int(LARGEST)
+        passed = passed._replace(next_near=passed.near, **changed, **_taken(received, passed.best.dtype))
+
+
+def _first_superstep(rows: _Rows, asked: Asked, delta: float) -> Superstep:
+    """The first superstep of a run, which takes its own sources as if others had told of them."""
+    ranges, n, dtype = rows.ranges, len(rows.offsets) - 1, asked.dtype
+    own, key = ranges.own, key_dtype(dtype)
+    length = own.stop - own.start
+    sources = asked.sources[(asked.sources >= own.start) & (asked.sources < own.stop)]
+    bound, unreached = np.array([asked.bound, asked.unreached]).view(key).tolist()
+    size = len(ranges.begins) - 1
+    return Superstep(
+        offsets=rows.offsets,
+        targets=rows.targets,
+        weights=rows.weights,
+        best=full(n, unreached, key),
+        stamps=zeros(n + length, np.uint32),
+        near=empty(length, np.uint32),
+        next_near=empty(length, np.uint32),
+        far=empty(length, np.uint32),
+        risen=empty(length, np.uint32),
+        pieces=empty(most_pieces(length, len(rows.targets)), np.int64),
+        told=empty(n, np.uint32),
+        told_keys=empty(n, key),
+        begins=copy_of(np.array(ranges.begins, np.int64)),
+        vertices=copy_of(sources.astype(np.uint32)),
+        keys=zeros(len(sources), key),
+        control=zeros(CONTROL.size - 1 + size, np.int64),
+        delta=delta,
+        bound=bound,
+        n=n,
+        low=own.start,
+        high=own.stop,
+        rank=ranges.rank,
+        size=size,
+        step=1,
+        bucket=1,
+        start=0,
+        last_start=0,
+        num_taken=len(sources),
+        num_risen=0,
+    )
+
+
+def _parts(passed: Superstep, begins: list[int], ends: list[int]) -> list[list[Part]]:
+    """What each rank is told: vertices, and their keys."""
+    parts: list[list[Part]] = [[], []]
+    for begin, end in zip(begins, ends, strict=False):
+        for of_kind, values in zip(parts, (passed.told, passed.told_keys), strict=True):
+            is_told = begin < end
+            of_kind.append(Part(end - begin, values[begin:end].view(np.uint8)) if is_told else nothing())
+    return parts
+
+
+def _taken(received: list[list[Part]], key: np.dtype) -> dict[str, Any]:
+    """What other ranks have told, as `Superstep` takes it.
+
+    Raises:
+        DistributedError: it is not as long as it says.
+    """
+    of_others = [parts for parts in received if parts[0].head > 0]
+    if not of_others:
+        return {"num_taken": 0}
+    # This makes copies: a GPU reads no value that lies across its words.
+    vertices, keys = (
+        cupy().concatenate([part.data for part in of_kind]).view(dtype)
+        for of_kind, dtype in zip(zip(*of_others, strict=True), (np.uint32, key), strict=True)
+    )
+    if not len(vertices) == len(keys) == sum(parts[0].head for parts in of_others):
+        raise meaningless()
+    return {"vertices": vertices, "keys": keys, "num_taken": len(vertices)}
