@@ -27,7 +27,7 @@ from edgewise.program.declare import Program
 from edgewise.run import prepared_for
 
 #: For each vertex, the bytes that a rank takes at most while ranks join numbers of 4 bytes: what it sends and receives.
-_JOINING = 2 * 4
+JOINING_BYTES = 2 * 4
 
 
 @final
@@ -74,7 +74,7 @@ def joining(name: str, num_vertices: int, group: Group) -> Iterator[Channel]:
         MemoryLimitError: the GPU has no room.
     """
     channel = channel_of(group)
-    with channel.in_run(), room(name, _JOINING * num_vertices):
+    with channel.in_run(), room(name, JOINING_BYTES * num_vertices):
         yield channel
 
 

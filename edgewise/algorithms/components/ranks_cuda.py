@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import GraphOnGpu, laid_out, offset_dtype
-from edgewise.algorithms.common.ranks import joining_rounds, own_arcs, own_part
+from edgewise.algorithms.common.device_graph import GraphOnGpu, offset_dtype
+from edgewise.algorithms.common.own_rows_cuda import own_rows
+from edgewise.algorithms.common.ranks import arc_ranges, joining_rounds
 from edgewise.algorithms.components.cuda import (
     CONTROL,
     HOST,
@@ -38,9 +39,8 @@ from edgewise.algorithms.components.cuda import (
 from edgewise.engine.distributed.channel_cuda import Channel, channel_of
 from edgewise.engine.distributed.exchange_cuda import Part, nothing
 from edgewise.engine.distributed.group import Group
-from edgewise.errors import MemoryLimitError
-from edgewise.execution import Execution, check_limit, stop_if_explained
-from edgewise.graph import Graph, csr
+from edgewise.execution import Execution
+from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, type_of
 from edgewise.kernels.cuda.device import (
     INT32,
@@ -59,9 +59,7 @@ from edgewise.kernels.cuda.memory import (
     copy_of,
     device_number,
     empty,
-    fits,
     host_copy,
-    room,
     signals,
     wait,
     zeros,
@@ -74,8 +72,6 @@ _BYTES = 12
 _FEW = max(WARP, THREADS // 4)
 #: In place of a tree: none was skipped.
 _NONE = -1
-#: What ranks tell each other: whether rows are there, whether in-edges are, and whether there is room for in-edges.
-_THERE, _IN_THERE, _HAS_ROOM = 1, 2, 4
 
 
 class Joining(NamedTuple):
@@ -140,76 +136,6 @@ def _flatten() -> Kernel:
     return fixed_kernel(flatten_kernel, JOINING, threads=_FEW)
 
 
-def _own_arcs(graph: Graph, group: Group, inward: bool) -> tuple[Any, Any]:
-    """Offsets and ends of the rows of this rank's vertices, or of their in-edges, on its GPU; other rows are empty. All
-    ranks call it."""
-    part = own_part(graph, group, weighted=False, inward=inward)
-    offsets = part.offsets.astype(csr.offset_dtype(graph.num_arcs), copy=False)
-    with room(_NAME, offsets.nbytes + part.targets.nbytes):
-        return copy_of(offsets), copy_of(part.targets)
-
-
-def _row_bytes(graph: Graph, group: Group, inward: bool) -> int:
-    """The bytes of what `_own_arcs` gives."""
-    _, arcs = own_arcs(graph, group, inward=inward)
-    return np.dtype(csr.offset_dtype(graph.num_arcs)).itemsize * (graph.num_vertices + 1) + 4 * arcs
-
-
-def _laid_out(graph: Graph, run: Execution, group: Group) -> tuple[GraphOnGpu, bool, Any]:
-    """The rows of this rank's vertices, whether their in-edges are among them, and room for labels.
-
-    In-edges are if a directed graph has them on all ranks, and all of these have room.
-
-    Raises:
-        MemoryLimitError: on all ranks, if one of them has no room.
-    """
-    n, gpu, limit = graph.num_vertices, graph.gpu, run.memory_limit
-    there, in_there = (gpu.has(_own_arcs, group, inward) for inward in (False, True))
-    least, of_in_edges = _BYTES * n + _row_bytes(graph, group, False), 0
-    needed = _BYTES * n if there else least
-    label, refused, has_in_edges = None, None, graph.directed and graph.has_in_edges
-    try:
-        check_limit(_NAME, limit, least, where="on the GPU")
-        with room(_NAME, needed):
-            label = empty(n, np.int32)
-    except MemoryLimitError as error:
-        refused = error
-    if has_in_edges:
-        of_in_edges = _row_bytes(graph, group, True)
-        has_in_edges = (limit is None or least + of_in_edges <= limit) and (
-            in_there or fits(needed + of_in_edges)
-        )
-    told = group.refuse_together(refused, _THERE * there + _IN_THERE * in_there + _HAS_ROOM * has_in_edges)
-    has_in_edges = all(word & _HAS_ROOM for word in told)
-    stop_if_explained(run, graph, needed + of_in_edges * (has_in_edges and not in_there))
-    if not all(word & _THERE for word in told):
-        _bring(graph, run, group, False)
-    if has_in_edges and not all(word & _IN_THERE for word in told):
-        try:
-            _bring(graph, run, group, True)
-        except MemoryLimitError:
-            has_in_edges = False
-    if not has_in_edges:
-        gpu.drop(_own_arcs, group, True)
-        if graph.directed and graph.has_in_edges:
-            run.explain("a rank has no in-edges, or no room for them on its GPU")
-    run.begun = True
-    rows = gpu.kept(_own_arcs, group, False)
-    in_rows = gpu.kept(_own_arcs, group, True) if has_in_edges else rows
-    return GraphOnGpu(*rows, *in_rows), has_in_edges, label
-
-
-def _bring(graph: Graph, run: Execution, group: Group, inward: bool) -> None:
-    """Bring rows to the GPUs of all ranks. Raises MemoryLimitError on all of them if one has no room."""
-    refused, what = None, "in-edges" if inward else "arcs"
-    graph.gpu.drop(_own_arcs, group, inward)
-    try:
-        laid_out(run, f"brought the {what} of this rank to the GPU", graph, _own_arcs, group, inward)
-    except MemoryLimitError as error:
-        refused = error
-    group.refuse_together(refused)
-
-
 def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, int]:
     """Labels, int32 on the GPU, the number of components, and how often each arc or tree was looked at, on all ranks.
 
@@ -217,8 +143,9 @@ def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, in
         MemoryLimitError: on all ranks, if one of them has no room.
         DistributedError: another rank has ended, or does not answer in time.
     """
-    rows, has_in_edges, label = _laid_out(graph, run, group)
-    own, _ = own_arcs(graph, group)
+    n = graph.num_vertices
+    (rows, has_in_edges), label = own_rows(_NAME, graph, run, group, _BYTES * n, lambda: empty(n, np.int32))
+    own = arc_ranges(graph, group).own
     with run.laying_out():
         channel = channel_of(group)
     run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")

@@ -1,8 +1,8 @@
 # mypy: disable-error-code="assignment"
 # (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
-"""Bitmaps on a GPU: of the elements of an array that have a value, and the places of bits as a list.
+"""Bitmaps of the elements of an array on a GPU that have a value, and the places of bits as a list.
 
-Bit i of word w stands for place 64 w + i. A warp makes a word at a time. To list places in ascending order, each warp
+A warp makes a word at a time (`edgewise.primitives.bitmaps`). To list places in ascending order, each warp
 has words in a row: it counts their bits first, and so all know where their places begin in the list.
 """
 
@@ -37,11 +37,10 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, host_copy, zeros
+from edgewise.primitives.bitmaps import BITS, bits_in, is_of_lane, lanes_of, word_with, words_for
 from edgewise.primitives.running_sums import sum_to_lane
 
-#: The bits of a word, and as many as a warp has lanes.
-BITS, _LANES = 64, (1 << WARP) - 1
-_HALF = 0xFFFFFFFF
+_num_words = device_function(words_for)
 
 
 class Marking(NamedTuple):
@@ -81,38 +80,14 @@ class Listing(NamedTuple):
     number: int
 
 
-@device_function
-def word_from(flag: Any, word: Any, part: Any) -> Any:
-    """A word to which the flags of a warp's lanes are added, from bit `part` on."""
-    return word | np.int64(ballot(flag)) << part
-
-
-@device_function
-def lanes_of(word: Any, part: Any) -> Any:
-    """The bits of a word from bit `part` on, one for each lane of a warp."""
-    return np.uint32((word >> part) & _LANES)
-
-
-@device_function
-def is_set(bits: Any) -> Any:
-    """Whether this lane's bit is set."""
-    return (np.int64(bits) >> lane()) & 1 != 0
-
-
-@device_function
-def bits_in(word: Any) -> Any:
-    """How many bits of a word are set."""
-    return count_bits(np.uint32(word & _HALF)) + count_bits(np.uint32((word >> 32) & _HALF))
-
-
 def mark_kernel(it):
     """Make a bitmap; see `Marking`."""
     count = np.int64(0)
-    for w in range(thread_index() // WARP, num_words(it.n), num_threads() // WARP):
+    for w in range(thread_index() // WARP, _num_words(it.n), num_threads() // WARP):
         word = np.int64(0)
         for part in range(0, BITS, WARP):
             i = w * BITS + part + lane()
-            word = word_from(i < it.n and it.values[i] == it.value, word, part)
+            word = word_with(i < it.n and it.values[i] == it.value, word, part)
         if lane() == 0:
             it.bits[w] = word
         count += bits_in(word)
@@ -164,16 +139,10 @@ def _list_words(w: Any, word: Any, place: Any, it: Any) -> None:
         for part in range(0, BITS, WARP):
             bits = lanes_of(given, part)
             own = at + lanes_before(bits)
-            if is_set(bits) and own < it.number:
+            if is_of_lane(bits) and own < it.number:
                 it.places[own] = np.uint32(first + part + lane())
             at += count_bits(bits)
         rest = np.uint32(rest & (rest - np.uint32(1)))
-
-
-@device_function
-def num_words(length: Any) -> Any:
-    """The words of a bitmap of so many bits."""
-    return (length + BITS - 1) // BITS
 
 
 def marking_types(dtype: np.dtype) -> tuple[Any, ...]:
@@ -192,11 +161,6 @@ def _marking(dtype: np.dtype) -> Kernel:
 @functools.cache
 def _listing() -> Kernel:
     return fixed_kernel(list_kernel, LISTING)
-
-
-def words_for(length: int) -> int:
-    """The words of a bitmap of so many bits, on the host."""
-    return -(-length // BITS)
 
 
 class Marks(NamedTuple):

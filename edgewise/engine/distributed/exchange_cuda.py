@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.engine.distributed.bitmaps_cuda import Marks, marked, places_of, words_for
+from edgewise.engine.distributed.bitmaps_cuda import Marks, marked, places_of
 from edgewise.engine.distributed.exchange import columns_of, meaningless
 from edgewise.kernels.cuda.memory import copy_of, cupy
+from edgewise.primitives.bitmaps import words_for
 
 #: The words of parts that have no vertex, and that have all that there may be.
 _NONE, _ALL = 0, -(1 << 62)
