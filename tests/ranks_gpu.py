@@ -138,8 +138,14 @@ def sinks():
 def compare_paths(group, channel):
     """Levels, distances and parents are those of one process, and stay on the GPU; errors end calls on all ranks."""
     hubs, several = ew.generate.rmat(16, 16, seed=4, weights=(1, 9)), [7, 3, 1000]
-    both_ways = undirected(HUBS)
+    both_ways, wide = undirected(HUBS), ew.generate.rmat(17, 16, seed=4, directed=False)
+    pulled = (wide, with_in_edges(wide))
     runs = [(find, graph, 0, {}) for find in (ew.bfs, ew.sssp) for graph in (LATTICE, HUBS, hubs, both_ways)]
+    for graph in pulled:
+        runs += [
+            (ew.bfs, graph, int(graph.out_degree.argmax()), {}),
+            (ew.bfs, graph, several, {"max_depth": 3}),
+        ]
     for graph in (LATTICE, HUBS, both_ways):
         runs += [
             (ew.bfs, graph, several, {"max_depth": 3}),
@@ -173,6 +179,8 @@ def compare_paths(group, channel):
                     )
             found.verify(graph)
             assert f"ranks speak by {channel}" in found.explain(), found.explain()
+            assert how or graph not in pulled or " pull" in found.explain(), found.explain()
+            assert find is ew.sssp or found.supersteps == expected.supersteps, how
     for find in (ew.bfs, ew.sssp):
         with pytest.raises(MemoryLimitError, match="on the GPU") as refused:
             find(HUBS, 0, distributed=True, device="cuda", memory_limit=100 if group.rank else 10**9)

@@ -234,7 +234,7 @@ def compare_components(folder=None):
         with tempfile.TemporaryDirectory() as made:
             compare_components(made)
         return
-    from edgewise.algorithms.common import ranks_cuda as rows_on_gpu  # after `pretend`
+    from edgewise.algorithms.common import own_rows_cuda  # after `pretend`
     from edgewise.algorithms.components import cuda, ranks_cuda
 
     half = ew.generate.uniform(9, 40, seed=2, directed=False)
@@ -312,8 +312,8 @@ def compare_components(folder=None):
         return own_part(graph, group, weighted=weighted, inward=inward)
 
     on_threads(2, limits)
-    graph, own_part = with_in_edges(cliques(), 3), rows_on_gpu.own_part
-    with mock.patch.object(rows_on_gpu, "own_part", runs_out):
+    graph, own_part = with_in_edges(cliques(), 3), own_rows_cuda.own_part
+    with mock.patch.object(own_rows_cuda, "own_part", runs_out):
         ranks = on_threads(2, lambda group: found(graph, group))
     for _, number, passes, told in ranks:
         outcome = number, passes, "no room for them" in told, "were skipped" in told

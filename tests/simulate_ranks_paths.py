@@ -6,12 +6,14 @@ lanes (tests/simulated_warps.py).
 """
 
 import sys
+from unittest import mock
 
 import numpy as np
 from simulate_ranks import connect_threads, on_threads, pretend_ranks
 
 import edgewise as ew
 from edgewise.engine.distributed import group as groups
+from edgewise.engine.distributed.group import sent_for
 from edgewise.errors import EdgewiseError, GraphError, MemoryLimitError
 
 #: Some vertices are not reached; some have no arcs, a few in a row; there are hubs.
@@ -30,12 +32,21 @@ GRAPHS = {
     "floats": lambda: _with_lengths(np.float64, LOST),
     "short floats": lambda: _with_lengths(np.float32, LOST),
     "long": lambda: _with_lengths(np.int64, [2**40 + 1, 3, 2**41]),
+    "path": lambda: ew.Graph.from_edges(range(43), range(1, 44), num_vertices=75),
+    "hubs, undirected": lambda: ew.generate.rmat(5, 3, seed=4, directed=False),
+    "hubs, both ways": lambda: _with_in_edges(ew.generate.rmat(7, 4, seed=4)),
     "one vertex": lambda: ew.Graph.from_edges([], [], np.empty(0, np.int32), num_vertices=1),
 }  # fmt: skip
 
 
 #: Weights of which some are lost in rounding beside others.
 LOST = (1e-20, 0.1, 0.3, 1.0, 7.7)
+
+
+def _with_in_edges(graph):
+    """The same graph once its in-edges are there."""
+    graph.make_in_edges()
+    return graph
 
 
 def _with_lengths(dtype, lengths):
@@ -58,8 +69,9 @@ def on_ranks(size, call):
     return on_threads(size, run, EdgewiseError)
 
 
-def compare(find, where, source, sizes=(2,), **how):
-    """Levels, distances and parents are those of one process, and stay where they were found until they are read."""
+def compare(find, where, source, sizes=(2,), told="", **how):
+    """Levels, distances and parents are those of one process, and stay where they were found until they are read;
+    `told` is explained."""
     expected = find(GRAPHS[where](), source, device="cpu", **how)
     for size in sizes:
 
@@ -76,6 +88,8 @@ def compare(find, where, source, sizes=(2,), **how):
         for graph, *both in ranks:
             for found in both:
                 assert "ranks speak by gloo" in found.explain(), found.explain()
+                assert told in found.explain(), found.explain()
+                assert found.supersteps == expected.supersteps or find is ew.sssp, (where, size)
                 for name in ("level", "distance", "parent_index"):
                     if hasattr(expected, name):
                         got, wanted = getattr(found, name), getattr(expected, name)
@@ -93,6 +107,9 @@ def check_levels():
     compare(ew.bfs, "lattice", [4, 1])
     compare(ew.bfs, "zeros, undirected", [5, 2], max_depth=1)
     compare(ew.bfs, "one vertex", 0, (2,))
+    compare(ew.bfs, "path", 0, (3,), "43 push")  # the host looks after several levels at a time
+    compare(ew.bfs, "path", 40, max_depth=0)
+    compare(ew.bfs, "random", [1, 5], max_depth=1)
     in_layers = ew.Schedule(layout=ew.Layered(1))
 
     def call(rank):
@@ -105,6 +122,44 @@ def check_levels():
     for expected, found in on_ranks(2, call):
         np.testing.assert_array_equal(found.parent_index, expected.parent_index)
         assert "ranks speak by gloo" in found.explain(), found.explain()
+
+
+def check_directions(names=("hubs, undirected", "hubs, both ways")):
+    """Breadth-first searches whose levels are pulled, and pushed after some ranks have waited and others have not."""
+    from edgewise.algorithms.bfs import ranks_kernels  # after `pretend`
+
+    levels = "levels on the GPUs of ranks: "
+    for where, ratio, told in DIRECTIONS:
+        if where in names:
+            with mock.patch.multiple(ranks_kernels, FEW_EDGES=0, SEARCH_RATIO=ratio):
+                for sizes, source, how in (((1, 2, 3), 1, {}), ((2,), [3, 0], {"max_depth": 2})):
+                    compare(ew.bfs, where, source, sizes, "" if how else levels + told, **how)
+    if "warps" in sys.argv:
+        return
+    with mock.patch.multiple(ranks_kernels, FEW_EDGES=0, SEARCH_RATIO=1000):
+        compare(ew.bfs, "undirected", 0, (2, 5))
+        compare(ew.bfs, "star out", 2, (2,), f"{levels}2 push")  # it has no in-edges
+
+
+def check_deep_levels():
+    """Levels are told in as few bytes as hold the deepest."""
+    from edgewise.algorithms.bfs.ranks_cuda import _tell_levels  # after `pretend`
+    from edgewise.engine.distributed.channel_cuda import HostChannel
+    from edgewise.engine.distributed.partition import Ranges
+
+    for deepest, itemsize in ((0, 1), (127, 1), (128, 2), (32767, 2), (32768, 4)):
+        level = np.resize(np.array([-1, 0, deepest, deepest // 2], np.int32), 4000)
+
+        def tell(group, level=level, deepest=deepest):
+            ranges = Ranges(group.rank, [0, 1500, 4000])
+            found = np.full(len(level), 99, np.int32)
+            found[ranges.own] = level[ranges.own]
+            _tell_levels(found, deepest, ranges, HostChannel(group))
+            return found, group.sent_bytes
+
+        for (found, sent), length in zip(on_threads(2, tell), (1500, 2500), strict=True):
+            np.testing.assert_array_equal(found, level)
+            assert sent == sent_for(length * itemsize), (deepest, sent)
 
 
 def check_distances():
@@ -217,8 +272,17 @@ def check_rows():
             np.testing.assert_array_equal(parent.view(np.int32), expected.parent_index, err_msg=f"{m} arcs")
 
 
+#: Where levels are pulled, how many pulled arcs cost as much as a pushed one, and how many levels go which way.
+DIRECTIONS = (
+    ("hubs, undirected", 1000, "4 pull"),
+    ("hubs, undirected", 2, "2 push, 2 pull"),
+    ("hubs, both ways", 4, "3 push, 3 pull"),
+    ("hubs, both ways", 1000, "6 pull"),
+)
 CHECKS = {
     "levels": check_levels,
+    "directions": check_directions,
+    "deep levels": check_deep_levels,
     "distances": check_distances,
     "special": check_special,
     "errors": check_errors,
@@ -231,10 +295,15 @@ def main():
     pretend_ranks("warps" in names)
     connect_threads()
     from edgewise.algorithms.common import offers_cuda
+    from edgewise.primitives import first_match
 
-    offers_cuda.ARCS = 6
+    offers_cuda.ARCS, first_match.LOOK_ALONE = 6, 2
     for name in names or CHECKS:
-        (check_rows if name == "warps" else CHECKS[name])()
+        if name == "warps":
+            check_rows()
+            check_directions(("hubs, undirected",))
+        else:
+            CHECKS[name]()
         print(name, flush=True)
 
 

@@ -27,6 +27,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.bfs import cuda as bfs_cuda
     from edgewise.algorithms.bfs import cuda_layers as bfs_layers
     from edgewise.algorithms.bfs import ranks_cuda as bfs_ranks
+    from edgewise.algorithms.bfs import ranks_kernels as bfs_ranks_kernels
     from edgewise.algorithms.common import by_clusters, cluster_rows, offers_cuda
     from edgewise.algorithms.components import cuda as components_cuda
     from edgewise.algorithms.components import ranks_cuda as components_ranks
@@ -58,6 +59,8 @@ def kernels(offsets, weight, distance, rank):
             bfs_ranks.offers_kernel,
             offers_cuda.signature(offsets, None, np.dtype(np.int32)),
         ),
+        "bfs on ranks, pushed": (bfs_ranks_kernels.push_kernel, bfs_ranks_kernels.signature(offsets)),
+        "bfs on ranks, pulled": (bfs_ranks_kernels.pull_kernel, bfs_ranks_kernels.signature(offsets)),
         "levels of layers": (bfs_layers.read_kernel, bfs_layers.read_signature(offsets)),
         "levels by vertices": (bfs_layers.write_kernel, bfs_layers.write_signature()),
         "sweeps": (
@@ -140,6 +143,8 @@ NAMES = (
     "bfs",
     "parents of levels",
     "parents of levels on ranks",
+    "bfs on ranks, pushed",
+    "bfs on ranks, pulled",
     "levels of layers",
     "levels by vertices",
     "sweeps",

@@ -2,6 +2,7 @@
 tests/simulate_ranks.py runs them in numba's simulator, tests/test_distributed_gpu.py on GPUs."""
 
 import kept_messages
+import numpy as np
 import pytest
 import rank_cases
 from test_engines import PROGRAMS
@@ -57,6 +58,20 @@ def machine_code(program, values, capability):
 )
 def test_every_part_and_architecture_is_compiled_for(name, capability):
     assert b".text.kernel" in machine_code(*EVERY[name], capability)
+
+
+@pytest.mark.parametrize("capability", [OLDEST, NEWEST_MEASURED], ids=str)
+def test_kernels_for_bitmaps_compile(capability):
+    from edgewise.engine.distributed import bitmaps_cuda
+
+    made = [(bitmaps_cuda.list_kernel, bitmaps_cuda.LISTING)]
+    made += [
+        (bitmaps_cuda.mark_kernel, bitmaps_cuda.marking_types(np.dtype(each))) for each in ("uint8", "uint32")
+    ]
+    for kernel, types in made:
+        ptx = gpu_compile.to_ptx(kernel, types, capability)
+        assert ".f64" not in ptx and ".f32" not in ptx
+        assert b".text.kernel" in gpu_compile.to_machine_code(ptx, capability)
 
 
 @pytest.mark.slow

@@ -51,9 +51,14 @@ def test_betweenness_is_that_of_one_gpu_for_each_share_of_the_sources() -> None:
 
 
 def test_searches_and_shortest_paths_agree_with_those_of_one_process() -> None:
-    names = ["levels", "distances", "special", "errors"]
+    names = ["distances", "special", "errors"]
     assert simulated("simulate_ranks_paths.py", *names) == names
 
 
-def test_parents_are_found_by_warps() -> None:
+def test_searches_by_both_directions_agree_with_those_of_one_process() -> None:
+    names = ["levels", "directions", "deep levels"]
+    assert simulated("simulate_ranks_paths.py", *names) == names
+
+
+def test_searches_and_parents_are_found_by_warps() -> None:
     assert simulated("simulate_ranks_paths.py", "warps") == ["warps"]

@@ -37,14 +37,15 @@ class Parents(NamedTuple):
 
     Attributes:
         graph: the graph.
-        level, parent: shape (n,); all parents are -1 before.
-        n: vertices.
+        level, parent: shape (n,); those get a parent whose parent is -1 before.
+        low, high: of the vertices from `low` to `high` - 1.
     """
 
     graph: GraphOnGpu
     level: AtomicInt32s
     parent: AtomicInt32s
-    n: int
+    low: int
+    high: int
 
 
 def parents_signature(offsets: np.dtype) -> tuple[Any, ...]:
@@ -54,9 +55,9 @@ def parents_signature(offsets: np.dtype) -> tuple[Any, ...]:
 
 def parents_kernel(it):
     """Parents from finished levels; see `Parents`."""
-    for begin in range(thread_index() - lane(), it.n, num_threads()):
+    for begin in range(it.low + thread_index() - lane(), it.high, num_threads()):
         v, depth = begin + lane(), np.int64(0)
-        if v < it.n:
+        if v < it.high and it.parent[v] < 0:
             depth = np.int64(it.level[v])
         u = find_parent(depth > 0, v, depth - 1, it.graph, it.level)
         if u >= 0:
@@ -70,10 +71,10 @@ def _parents_kernel(offsets: np.dtype) -> Kernel:
 
 def make_parents(graph: Graph, level: Any, parent: Any, run: Execution) -> None:
     """Fill in parents, which are -1, from finished levels; both int32 on the GPU, shape (n,)."""
-    parents_over(graph_on_gpu(graph, run), level, parent)
+    parents_over(graph_on_gpu(graph, run), level, parent, slice(0, len(level)))
 
 
-def parents_over(rows: GraphOnGpu, level: Any, parent: Any) -> None:
-    """`make_parents` for the vertices that have in-edges in these rows."""
-    _parents_kernel(offset_dtype(rows)).start([Parents(rows, level, parent, len(level))])
+def parents_over(rows: GraphOnGpu, level: Any, parent: Any, of: slice) -> None:
+    """`make_parents` for some vertices, of which the in-edges are among these rows."""
+    _parents_kernel(offset_dtype(rows)).start([Parents(rows, level, parent, of.start, of.stop)])
     wait(signals(host_words().size), None)

@@ -1,29 +1,76 @@
-"""Breadth-first search on several ranks with GPUs: levels by a program, then parents from levels.
+"""Breadth-first search on several ranks with GPUs, by both directions.
 
-Ranks tell each other the levels of their own vertices. In an undirected graph a rank's arcs are the in-edges of its own
-vertices, so it finds their parents as one GPU does, and tells them. In a directed graph its arcs lead to vertices of
-all ranks: each finds the least parent that its arcs offer to each vertex, and the least of all ranks is the parent.
+Each rank has a range of vertices, their arcs, and their in-edges, which are the same in an undirected graph. A directed
+graph without in-edges is searched by pushing alone. How a level goes is in `edgewise.algorithms.bfs.ranks_kernels`; the
+host starts kernels and exchanges, and decides from sums over all ranks, as the kernel for one GPU does.
+
+Exchanges have the same lengths at all levels, so the host need not know what is in them: at low levels it looks after
+each, then after some. Where a frontier is large, it looks before ranks push or pull.
+
+At the end ranks tell each other the levels of their own vertices, in as few bytes as hold the deepest. Parents of
+vertices that were found by pulling are known. Where in-edges are there, each rank finds those of its other vertices as
+one GPU does, and tells the parents of all of its own. Where they are not, arcs lead to vertices of all ranks: each
+finds the least parent that its arcs offer to each vertex, and the least of all ranks is the parent.
 """
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
+from edgewise.algorithms.bfs import ranks_kernels
 from edgewise.algorithms.bfs.cuda import parents_over
-from edgewise.algorithms.bfs.levels import BreadthFirst, given_for
+from edgewise.algorithms.bfs.ranks_kernels import (
+    BEGIN,
+    CONTROL_WORDS,
+    GO_ON,
+    PULL_BARRIERS,
+    PUSH,
+    PUSH_BARRIERS,
+    TOLD_DEPTH,
+    TOLD_EDGES,
+    TOLD_EXPLORED,
+    TOLD_FOUND,
+    TOLD_WAITS,
+    TOLD_WORDS,
+    Searching,
+    pull_kernel,
+    push_kernel,
+)
 from edgewise.algorithms.common.device_graph import GraphOnGpu, offset_dtype
 from edgewise.algorithms.common.offers_cuda import Offers, make_offer, signature
-from edgewise.algorithms.common.ranks_cuda import joining, run_on_gpus, take_least, tell_own
+from edgewise.algorithms.common.own_rows_cuda import own_rows
+from edgewise.algorithms.common.ranks import arc_ranges, own_arcs
+from edgewise.algorithms.common.ranks_cuda import JOINING_BYTES, joining, take_least, tell_own
+from edgewise.engine.distributed.channel_cuda import Channel, channel_of
+from edgewise.engine.distributed.exchange import meaningless
 from edgewise.engine.distributed.group import Group
+from edgewise.engine.distributed.partition import Ranges
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import packed, words
 from edgewise.kernels.cuda.device import device_function
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
+from edgewise.kernels.cuda.memory import (
+    copy_of,
+    device_number,
+    empty,
+    host_copy,
+    room,
+    written_forms,
+    zeros,
+)
+from edgewise.primitives.bitmaps import BITS, words_for
+from edgewise.primitives.deal import most_pieces
+from edgewise.primitives.direction import pays_to_pull
 
+_NAME = "breadth-first search on several ranks"
 _LEVEL = np.dtype(np.int32)
 #: The level of a vertex that was not reached, and so the parent of one that has none.
 _NONE = -1
+#: The most levels that are pushed before the host looks; it looks after one more for each so many levels.
+_MOST_AHEAD, _PER_LEVELS = 16, 8
 
 
 @device_function
@@ -51,6 +98,201 @@ def _offers_kernel(offsets: np.dtype) -> Kernel:
     return fixed_kernel(offers_kernel, signature(offsets, None, _LEVEL))
 
 
+@functools.cache
+def _kernels(offsets: np.dtype) -> tuple[Kernel, Kernel]:
+    """The kernels that push and pull."""
+    kinds = ranks_kernels.signature(offsets)
+    return fixed_kernel(push_kernel, kinds), fixed_kernel(pull_kernel, kinds)
+
+
+class _Places(NamedTuple):
+    """Where vertices of ranks are in bitmaps; see `Searching`.
+
+    Attributes:
+        first, words, slots: for each rank, as in `places`.
+        room: the words of `slots`.
+    """
+
+    first: list[int]
+    words: list[int]
+    slots: list[int]
+    room: int
+
+
+def _places_of(ranges: Ranges) -> _Places:
+    of = [ranges.of(rank) for rank in range(len(ranges.begins) - 1)]
+    first = [each.start // BITS for each in of]
+    lengths = [words_for(each.stop) - begin for each, begin in zip(of, first, strict=True)]
+    slots = np.cumsum([0, *(length + TOLD_WORDS for length in lengths)]).tolist()
+    return _Places(first, lengths, slots[:-1], slots[-1])
+
+
+class _Arrays(NamedTuple):
+    """What a search writes on the GPU; see `Searching`."""
+
+    level: Any
+    parent: Any
+    reached: Any
+    kept: Any
+    frontier: Any
+    slots: Any
+    got: Any
+    pieces: Any
+
+
+def _lengths(graph: Graph, group: Group, ranges: Ranges) -> tuple[int, int, int, int]:
+    """How many elements `_Arrays` have: bitmaps of all vertices, `slots`, `got` and `pieces`."""
+    places, (own, arcs) = _places_of(ranges), own_arcs(graph, group)
+    got = group.size * (places.words[group.rank] + TOLD_WORDS)
+    return words_for(graph.num_vertices), places.room, got, most_pieces(own.stop - own.start, arcs)
+
+
+def _bytes_needed(n: int, lengths: tuple[int, int, int, int]) -> int:
+    """The bytes of `_Arrays`, or of what ranks join at the end beside levels and parents."""
+    bitmap, slots, got, pieces = lengths
+    return 8 * n + max(8 * (3 * bitmap + slots + got + pieces), JOINING_BYTES * n)
+
+
+def _arrays(n: int, own: slice, lengths: tuple[int, int, int, int]) -> _Arrays:
+    """The arrays as a search begins with them."""
+    bitmap, slots, got, pieces = lengths
+    level, parent = empty(n, np.int32), empty(n, np.int32)
+    level[own] = parent[own] = _NONE
+    reached, kept, frontier, told, received = (
+        zeros(length, np.int64) for length in (bitmap, bitmap, bitmap, slots, got)
+    )
+    return _Arrays(level, parent, reached, kept, frontier, told, received, empty(pieces, np.int64))
+
+
+@final
+class _Search:
+    """The levels of one search on one rank. All ranks make the same calls.
+
+    Args:
+        graph, rows, may_pull: the graph, and the rows of this rank, with in-edges or without.
+        arrays: see there.
+        ranges, channel: the vertices of ranks, and how they speak.
+        sources, limit, run: as for `search`.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        rows: GraphOnGpu,
+        may_pull: bool,
+        arrays: _Arrays,
+        ranges: Ranges,
+        channel: Channel,
+        sources: np.ndarray,
+        limit: int,
+        run: Execution,
+    ) -> None:
+        places, rank, size = _places_of(ranges), ranges.rank, len(ranges.begins) - 1
+        own, self._run = ranges.own, run
+        self._push_kernel, self._pull_kernel = _kernels(offset_dtype(rows))
+        #: Both have as many blocks, for they share the word by which these wait for each other.
+        self._blocks = min(self._push_kernel.blocks, self._pull_kernel.blocks)
+        self._turn, self._pulled, self._arrays = 0, 0, arrays
+        of_ranks = np.array([places.first, places.words, places.slots], np.int64)
+        self._passed = Searching(
+            graph=packed(rows),
+            level=arrays.level,
+            parent=arrays.parent,
+            reached=words(arrays.reached),
+            kept=arrays.kept,
+            frontier=arrays.frontier,
+            slots=arrays.slots,
+            got=arrays.got,
+            places=copy_of(of_ranks.T.reshape(-1)),
+            sources=copy_of(sources),
+            pieces=arrays.pieces,
+            control=words(zeros(CONTROL_WORDS, np.int64)),
+            n=graph.num_vertices,
+            m=graph.num_arcs,
+            num_ranks=size,
+            rank=rank,
+            low=own.start,
+            high=own.stop,
+            num_sources=len(sources),
+            limit=limit,
+            may_pull=may_pull,
+            step=BEGIN,
+            turn=0,
+        )
+        ends = [begin + length + TOLD_WORDS for begin, length in zip(places.slots, places.words, strict=True)]
+        slots = [
+            arrays.slots[begin:end].view(np.uint8) for begin, end in zip(places.slots, ends, strict=True)
+        ]
+        got = list(arrays.got.view(np.uint8).reshape(size, -1))
+        self._tell_marks, self._tell_frontier = (
+            channel.exchanging(slots, got),
+            channel.exchanging([slots[rank]] * size, slots),
+        )
+        told = np.arange(TOLD_WORDS) - TOLD_WORDS
+        got_ends = (1 + np.arange(size)) * (places.words[rank] + TOLD_WORDS)
+        self._told_in_slots, self._told_in_got = (
+            copy_of((np.array(each)[:, None] + told).reshape(-1)) for each in (ends, got_ends)
+        )
+
+    def _push(self, step: int) -> Callable[[], None]:
+        """Start a level that pushes, or its part that `step` says, and tell what is marked; what waits for that."""
+        self._push_kernel.start([self._passed._replace(step=step, turn=self._turn)], self._blocks)
+        self._turn += PUSH_BARRIERS
+        return self._tell_marks()
+
+    def _pull(self) -> Callable[[], None]:
+        """Start a level that pulls, and tell the frontier; what waits for that."""
+        self._pull_kernel.start([self._passed._replace(turn=self._turn)], self._blocks)
+        self._turn += PULL_BARRIERS
+        self._pulled += 1
+        return self._tell_frontier()
+
+    def _told(self, values: Any, places: Any) -> np.ndarray:
+        """What each rank has told, shape (ranks, TOLD_WORDS).
+
+        Raises:
+            DistributedError: ranks are on different levels.
+        """
+        told = host_copy(values[places]).reshape(-1, TOLD_WORDS)
+        if (told[:, TOLD_DEPTH:] != told[0, TOLD_DEPTH:]).any():
+            raise meaningless()
+        return told
+
+    def levels(self) -> int:
+        """Set the levels of own vertices, and parents where they are pulled; the number of levels."""
+        arrays, wait, frontier_is_told = self._arrays, self._push(BEGIN), False
+        while True:
+            wait()
+            values, places = (
+                (arrays.slots, self._told_in_slots) if frontier_is_told else (arrays.got, self._told_in_got)
+            )
+            told = self._told(values, places)
+            found, edges, waiting = told[:, [TOLD_FOUND, TOLD_EDGES, TOLD_WAITS]].sum(axis=0).tolist()
+            depth, explored = told[0, [TOLD_DEPTH, TOLD_EXPLORED]].tolist()
+            if self._run.progress is not None:
+                self._run.progress(depth)
+            if found == 0 or depth == self._passed.limit:
+                forms = written_forms((depth - self._pulled, self._pulled), ("push", "pull"))
+                self._run.explain(f"levels on the GPUs of ranks: {forms or 'none'}")
+                return depth
+            if waiting and self._pays_to_pull(edges, explored):
+                if not frontier_is_told:
+                    self._tell_frontier()
+                wait, frontier_is_told = self._pull(), True
+                continue
+            if waiting:
+                self._push(PUSH)
+            frontier_is_told = False
+            for _ in range(min(_MOST_AHEAD, 1 + depth // _PER_LEVELS)):
+                wait = self._push(GO_ON)
+
+    def _pays_to_pull(self, edges: int, explored: int) -> bool:
+        """Whether to pull from a frontier with so many out-edges, by the rule of one GPU."""
+        rest = self._passed.m - explored - edges
+        pays: bool = pays_to_pull(edges, rest, ranks_kernels.SEARCH_RATIO)
+        return edges > ranks_kernels.FEW_EDGES and pays
+
+
 def search(
     graph: Graph, sources: np.ndarray, limit: int, run: Execution, group: Group
 ) -> tuple[Any, Any, int]:
@@ -61,20 +303,53 @@ def search(
         MemoryLimitError: on all ranks, if one of them has no room.
         DistributedError: another rank has ended, or does not answer in time.
     """
-    n = graph.num_vertices
-    given = given_for(graph, sources)
-    outcome, program = run_on_gpus(BreadthFirst, graph, run, given, min(limit, n))
-    level, parent = (outcome.vertex_fields[name] for name in ("level", "parent"))
-    offsets, targets, _ = program.out_edges()
-    rows = GraphOnGpu(offsets, targets, offsets, targets)
-    parent[...] = _NONE
-    with joining("bfs", n, group) as channel:
-        tell_own(level, outcome.ranges, channel)
-        if graph.directed:
-            offers = Offers(offsets, targets, targets, level, parent.view(np.uint32), n, _NONE)
+    ranges = arc_ranges(graph, group)
+    rows, finds_parents, level, parent, levels = _find_levels(graph, sources, limit, run, group, ranges)
+    with joining("bfs", graph.num_vertices, group) as channel:
+        _tell_levels(level, levels, ranges, channel)
+        if finds_parents:
+            parents_over(rows, level, parent, ranges.own)
+            tell_own(parent, ranges, channel)
+        else:
+            parent[...] = _NONE
+            offsets, targets = rows.offsets, rows.targets
+            offers = Offers(offsets, targets, targets, level, parent.view(np.uint32), len(level), _NONE)
             _offers_kernel(offset_dtype(rows)).start([offers])
             take_least(offers.parent, group, channel)
-        else:
-            parents_over(rows, level, parent)
-            tell_own(parent, outcome.ranges, channel)
-    return level, parent, outcome.supersteps
+    return level, parent, levels
+
+
+def _find_levels(
+    graph: Graph, sources: np.ndarray, limit: int, run: Execution, group: Group, ranges: Ranges
+) -> tuple[GraphOnGpu, bool, Any, Any, int]:
+    """The rows of this rank, whether their in-edges are there, levels and parents, of which those of own vertices are
+    set as `_Search.levels` says, and the number of levels."""
+    n, lengths = graph.num_vertices, _lengths(graph, group, ranges)
+    (rows, has_in_edges), arrays = own_rows(
+        _NAME, graph, run, group, _bytes_needed(n, lengths), lambda: _arrays(n, ranges.own, lengths)
+    )
+    may_pull = has_in_edges or not graph.directed
+    with run.laying_out():
+        channel = channel_of(group)
+    run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")
+    with channel.in_run(), room(_NAME, 0):
+        one = _Search(graph, rows, may_pull, arrays, ranges, channel, sources, min(limit, n), run)
+        levels = one.levels()
+    return rows, may_pull, arrays.level, arrays.parent, levels
+
+
+def _tell_levels(level: Any, deepest: int, ranges: Ranges, channel: Channel) -> None:
+    """Fill in the levels of all vertices, of which each rank has those of its own; see `tell_own`.
+
+    Args:
+        level: on the GPU, int32, shape (n,), at most `deepest`, and -1 for none.
+        deepest, ranges, channel: see there.
+    """
+    dtype, num_ranks = np.min_scalar_type(-1 - deepest), len(ranges.begins) - 1
+    if dtype.itemsize == level.itemsize or num_ranks == 1:
+        tell_own(level, ranges, channel)
+        return
+    told = empty(len(level), dtype)
+    told[ranges.own] = level[ranges.own]
+    tell_own(told, ranges, channel)
+    level[...] = told

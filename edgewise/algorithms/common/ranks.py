@@ -129,7 +129,7 @@ def own_part(graph: Graph, group: Group, *, weighted: bool, inward: bool = False
         weighted: whether weights are needed.
         inward: whether with the in-edges of the same vertices instead, as arcs from these; the graph has in-edges.
     """
-    own, weighs = own_ranges(graph, group).own, weighted and graph.weighted
+    own, weighs = arc_ranges(graph, group).own, weighted and graph.weighted
     rows = _rows(graph, group, weighs, inward)
     first, end = int(rows.offsets[own.start]), int(rows.offsets[own.stop])
     offsets = np.zeros(graph.num_vertices + 1, offset_dtype(end - first))
@@ -142,7 +142,7 @@ def own_part(graph: Graph, group: Group, *, weighted: bool, inward: bool = False
 def _rows(graph: Graph, group: Group, weighs: bool, inward: bool) -> Any:
     """Rows, or in-edges: those of all vertices in memory, or those of this rank's in a file, which are checked."""
     if _in_part(graph, group, inward):
-        return checked_part(graph, group, own_ranges(graph, group), inward=inward, weights=weighs)
+        return checked_part(graph, group, arc_ranges(graph, group), inward=inward, weights=weighs)
     if inward:
         return Rows(graph.in_offsets, graph.in_sources, graph.in_weights if weighs else None)
     return graph
@@ -154,7 +154,7 @@ def own_arcs(graph: Graph, group: Group, *, inward: bool = False) -> tuple[slice
     Args:
         graph, group, inward: see `own_part`.
     """
-    own = own_ranges(graph, group).own
+    own = arc_ranges(graph, group).own
     if _in_part(graph, group, inward):
         offsets = graph.unchecked_offsets(inward=inward)
     else:
@@ -162,7 +162,7 @@ def own_arcs(graph: Graph, group: Group, *, inward: bool = False) -> tuple[slice
     return own, int(offsets[own.stop]) - int(offsets[own.start])
 
 
-def own_ranges(graph: Graph, group: Group) -> Ranges:
+def arc_ranges(graph: Graph, group: Group) -> Ranges:
     """The vertices whose arcs ranks have."""
     return ranges_of(graph, group, False, _in_part(graph, group))
 

@@ -11,8 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from edgewise.algorithms.common.device_graph import laid_out
-from edgewise.algorithms.common.ranks import in_shares, own_arcs, own_part
+from edgewise.algorithms.common.ranks import in_shares
 from edgewise.distributed import PreparedRank
 from edgewise.engine.contract import Outcome
 from edgewise.engine.distributed.channel_cuda import Channel, channel_of
@@ -21,15 +20,14 @@ from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.outcome import PartOutcome
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.program_cuda import DistributedGpuProgram
-from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution
-from edgewise.graph import Graph, csr
-from edgewise.kernels.cuda.memory import copy_of, cupy, room
+from edgewise.graph import Graph
+from edgewise.kernels.cuda.memory import cupy, room
 from edgewise.program.declare import Program
 from edgewise.run import prepared_for
 
 #: For each vertex, the bytes that a rank takes at most while ranks join numbers of 4 bytes: what it sends and receives.
-_JOINING = 2 * 4
+JOINING_BYTES = 2 * 4
 
 
 @final
@@ -76,7 +74,7 @@ def joining(name: str, num_vertices: int, group: Group) -> Iterator[Channel]:
         MemoryLimitError: the GPU has no room.
     """
     channel = channel_of(group)
-    with channel.in_run(), room(name, _JOINING * num_vertices):
+    with channel.in_run(), room(name, JOINING_BYTES * num_vertices):
         yield channel
 
 
@@ -117,44 +115,3 @@ def join_shares(join: Callable[..., Any], values: Any, group: Group, channel: Ch
     shares[group.rank][...] = joined
     del received, first, others
     channel.share(told)()
-
-
-def own_rows(graph: Graph, group: Group, inward: bool, weighted: bool) -> tuple[Any, Any, Any]:
-    """The rows of this rank's vertices on its GPU, to be kept with the graph. All ranks call it.
-
-    Args:
-        graph, group: the graph, and the ranks.
-        inward: whether in-edges are meant; the graph has them.
-        weighted: whether with weights.
-
-    Returns:
-        Offsets for all vertices, shape (n + 1,), of which other ranks' rows are empty; ends; and weights, or the ends
-        in place of none.
-
-    Raises:
-        MemoryLimitError: the GPU has no room.
-    """
-    part = own_part(graph, group, weighted=weighted, inward=inward)
-    offsets = part.offsets.astype(csr.offset_dtype(graph.num_arcs), copy=False)
-    with room("the arcs of a rank", row_bytes(graph, group, inward, weighted)):
-        ends = copy_of(part.targets)
-        return copy_of(offsets), ends, copy_of(part.weights) if weighted else ends
-
-
-def row_bytes(graph: Graph, group: Group, inward: bool, weighted: bool) -> int:
-    """The bytes of what `own_rows` gives."""
-    _, arcs = own_arcs(graph, group, inward=inward)
-    of_arc = 4 + (np.dtype(graph.weight_dtype).itemsize if weighted else 0)
-    return np.dtype(csr.offset_dtype(graph.num_arcs)).itemsize * (graph.num_vertices + 1) + of_arc * arcs
-
-
-def bring_rows(graph: Graph, run: Execution, group: Group, inward: bool, weighted: bool) -> None:
-    """Bring `own_rows` to the GPUs of all ranks, and keep them. Raises MemoryLimitError on all if one has no room."""
-    refused, what = None, "in-edges" if inward else "arcs"
-    how = group, inward, weighted
-    graph.gpu.drop(own_rows, *how)
-    try:
-        laid_out(run, f"brought the {what} of this rank to the GPU", graph, own_rows, *how)
-    except MemoryLimitError as error:
-        refused = error
-    group.refuse_together(refused)

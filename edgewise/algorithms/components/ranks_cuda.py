@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import GraphOnGpu, offset_dtype
-from edgewise.algorithms.common.ranks import joining_rounds, own_arcs
-from edgewise.algorithms.common.ranks_cuda import bring_rows, own_rows, row_bytes
+from edgewise.algorithms.common.own_rows_cuda import own_rows
+from edgewise.algorithms.common.ranks import arc_ranges, joining_rounds
 from edgewise.algorithms.components.cuda import (
     CONTROL,
     HOST,
@@ -44,8 +44,7 @@ from edgewise.engine.distributed.channel_cuda import Channel, channel_of
 from edgewise.engine.distributed.exchange import meaningless
 from edgewise.engine.distributed.exchange_cuda import Part, as_bytes, nothing
 from edgewise.engine.distributed.group import Group
-from edgewise.errors import MemoryLimitError
-from edgewise.execution import Execution, check_limit, stop_if_explained
+from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
@@ -66,9 +65,7 @@ from edgewise.kernels.cuda.memory import (
     copy_of,
     device_number,
     empty,
-    fits,
     host_copy,
-    room,
     signals,
     wait,
     zeros,
@@ -85,8 +82,6 @@ _BYTES = 12
 _FEW = max(WARP, THREADS // 4)
 #: In place of a tree: none was skipped. In place of the root of a part that is told: it has the roots of all vertices.
 _NONE = _ALL = -1
-#: What ranks tell each other: whether rows are there, whether in-edges are, and whether there is room for in-edges.
-_THERE, _IN_THERE, _HAS_ROOM = 1, 2, 4
 
 
 #: Words of `control`, behind those of `trees_kernel`: the root of the tree that most of the sample is in; the number of
@@ -223,50 +218,6 @@ def _of_vertices(function: Any) -> Kernel:
     return fixed_kernel(function, takes, threads=_FEW)
 
 
-def _laid_out(graph: Graph, run: Execution, group: Group) -> tuple[GraphOnGpu, bool, Any]:
-    """The rows of this rank's vertices, whether their in-edges are among them, and room for labels.
-
-    In-edges are if a directed graph has them on all ranks, and all of these have room.
-
-    Raises:
-        MemoryLimitError: on all ranks, if one of them has no room.
-    """
-    n, gpu, limit = graph.num_vertices, graph.gpu, run.memory_limit
-    there, in_there = (gpu.has(own_rows, group, inward, False) for inward in (False, True))
-    least, of_in_edges = _BYTES * n + row_bytes(graph, group, False, False), 0
-    needed = _BYTES * n if there else least
-    label, refused, has_in_edges = None, None, graph.directed and graph.has_in_edges
-    try:
-        check_limit(_NAME, limit, least, where="on the GPU")
-        with room(_NAME, needed):
-            label = empty(n, np.int32)
-    except MemoryLimitError as error:
-        refused = error
-    if has_in_edges:
-        of_in_edges = row_bytes(graph, group, True, False)
-        has_in_edges = (limit is None or least + of_in_edges <= limit) and (
-            in_there or fits(needed + of_in_edges)
-        )
-    told = group.refuse_together(refused, _THERE * there + _IN_THERE * in_there + _HAS_ROOM * has_in_edges)
-    has_in_edges = all(word & _HAS_ROOM for word in told)
-    stop_if_explained(run, graph, needed + of_in_edges * (has_in_edges and not in_there))
-    if not all(word & _THERE for word in told):
-        bring_rows(graph, run, group, False, False)
-    if has_in_edges and not all(word & _IN_THERE for word in told):
-        try:
-            bring_rows(graph, run, group, True, False)
-        except MemoryLimitError:
-            has_in_edges = False
-    if not has_in_edges:
-        gpu.drop(own_rows, group, True, False)
-        if graph.directed and graph.has_in_edges:
-            run.explain("a rank has no in-edges, or no room for them on its GPU")
-    run.begun = True
-    offsets, targets, _ = gpu.kept(own_rows, group, False, False)
-    in_offsets, in_sources, _ = gpu.kept(own_rows, group, has_in_edges, False)
-    return GraphOnGpu(offsets, targets, in_offsets, in_sources), has_in_edges, label
-
-
 def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, int]:
     """Labels, int32 on the GPU, the number of components, and how often each arc or tree was looked at, on all ranks.
 
@@ -274,8 +225,9 @@ def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, in
         MemoryLimitError: on all ranks, if one of them has no room.
         DistributedError: another rank has ended, or does not answer in time.
     """
-    rows, has_in_edges, label = _laid_out(graph, run, group)
-    own, _ = own_arcs(graph, group)
+    n = graph.num_vertices
+    (rows, has_in_edges), label = own_rows(_NAME, graph, run, group, _BYTES * n, lambda: empty(n, np.int32))
+    own = arc_ranges(graph, group).own
     with run.laying_out():
         channel = channel_of(group)
     run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")

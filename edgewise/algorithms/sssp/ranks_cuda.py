@@ -17,15 +17,9 @@ import numpy as np
 
 from edgewise.algorithms.common.offers_cuda import Offers, make_offer
 from edgewise.algorithms.common.offers_cuda import signature as offers_signature
-from edgewise.algorithms.common.ranks import own_arcs, own_ranges
-from edgewise.algorithms.common.ranks_cuda import (
-    bring_rows,
-    joining,
-    own_rows,
-    row_bytes,
-    take_least,
-    tell_own,
-)
+from edgewise.algorithms.common.own_rows_cuda import bring_rows, row_bytes, rows_of_rank
+from edgewise.algorithms.common.ranks import arc_ranges, own_arcs
+from edgewise.algorithms.common.ranks_cuda import joining, take_least, tell_own
 from edgewise.algorithms.sssp.asked import Asked
 from edgewise.algorithms.sssp.cuda import finished, gpu_delta, make_sums, unreached_key
 from edgewise.algorithms.sssp.near_far_ranks import (
@@ -165,7 +159,7 @@ def _laid_out(graph: Graph, dtype: np.dtype, run: Execution, group: Group) -> _R
         MemoryLimitError: on all ranks, if one of them has no room.
     """
     how = group, False, graph.weighted
-    there, refused = graph.gpu.has(own_rows, *how), None
+    there, refused = graph.gpu.has(rows_of_rank, *how), None
     running = _running_bytes(graph, dtype, group)
     least = running + row_bytes(graph, *how)
     needed = running if there else least
@@ -180,9 +174,9 @@ def _laid_out(graph: Graph, dtype: np.dtype, run: Execution, group: Group) -> _R
     if not all(told):
         bring_rows(graph, run, *how)
     run.begun = True
-    offsets, targets, weights = graph.gpu.kept(own_rows, *how)
+    offsets, targets, weights = graph.gpu.kept(rows_of_rank, *how)
     kinds = np.dtype(f"u{offsets.dtype.itemsize}"), weights.dtype if graph.weighted else None, dtype
-    return _Rows(offsets, targets, weights, kinds, own_ranges(graph, group))
+    return _Rows(offsets, targets, weights, kinds, arc_ranges(graph, group))
 
 
 def _running_bytes(graph: Graph, dtype: np.dtype, group: Group) -> int:

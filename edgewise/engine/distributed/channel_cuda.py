@@ -89,11 +89,27 @@ class Channel(ABC):
         Raises:
             DistributedError: a rank has ended, or does not answer in time; raised by that function, too.
         """
-        return _wait_for_nothing if len(parts) == 1 else self._share(parts)
+        return self.exchanging([parts[self._group.rank]] * len(parts), parts)()
+
+    def exchanging(self, sent: Sequence[Any], received: Sequence[Any]) -> Callable[[], Callable[[], None]]:
+        """What sends each other rank a part, and receives one of each, as often as it is called; see `share`.
+
+        Args:
+            sent, received: for each rank, arrays on the GPU, uint8. The part from one rank to another has one length on
+                both. Those of this rank for itself are left alone.
+
+        Returns:
+            A function that starts an exchange; it returns what `share` does.
+        """
+        if self._group.size == 1:
+            return lambda: _wait_for_nothing
+        return self._exchanging_parts(sent, received)
 
     @abstractmethod
-    def _share(self, parts: Sequence[Any]) -> Callable[[], None]:
-        """See `share`."""
+    def _exchanging_parts(
+        self, sent: Sequence[Any], received: Sequence[Any]
+    ) -> Callable[[], Callable[[], None]]:
+        """See `exchanging`."""
 
 
 def _wait_for_nothing() -> None:
@@ -138,14 +154,24 @@ class HostChannel(Channel):
             begin += len(part) - 16 * len(told)
         return found, words
 
-    def _share(self, parts: Sequence[Any]) -> Callable[[], None]:
-        rank, size = self._group.rank, self._group.size
-        (own,) = self._on_host([parts[rank]]) or [np.empty(0, np.uint8)]
-        received, _ = self._group.exchange([own[:0] if other == rank else own for other in range(size)])
-        for other, part in enumerate(parts):
-            if other != rank and len(part):
-                part[...] = copy_of(received[other])
-        return _wait_for_nothing
+    def _exchanging_parts(
+        self, sent: Sequence[Any], received: Sequence[Any]
+    ) -> Callable[[], Callable[[], None]]:
+        others = [each for each in range(self._group.size) if each != self._group.rank]
+        once = {id(sent[other]): sent[other] for other in others if len(sent[other])}
+
+        def start() -> Callable[[], None]:
+            there = dict(zip(once, self._on_host(list(once.values())), strict=True))
+            told = [np.empty(0, np.uint8)] * self._group.size
+            for other in others:
+                told[other] = there.get(id(sent[other]), told[other])
+            found, _ = self._group.exchange(told)
+            for other in others:
+                if len(received[other]):
+                    received[other][...] = copy_of(found[other])
+            return _wait_for_nothing
+
+        return start
 
     def _on_host(self, arrays: list[Any]) -> list[np.ndarray]:
         """Bytes on the GPU as bytes in locked memory."""
@@ -228,22 +254,31 @@ class NcclChannel(Channel):
             self._await(work)
             work.wait()
 
-    def _share(self, parts: Sequence[Any]) -> Callable[[], None]:
+    def _exchanging_parts(
+        self, sent: Sequence[Any], received: Sequence[Any]
+    ) -> Callable[[], Callable[[], None]]:
         import torch.distributed as distributed
 
-        group, own = self._group, parts[self._group.rank]
-        with self._exchanging((group.size - 1) * len(own)):
-            into, sent = [_tensor(part) for part in parts], [_tensor(own)] * group.size
-            into[group.rank] = sent[group.rank] = _tensor(own[:0])
-            work = distributed.all_to_all(into, sent, group=self._among, async_op=True)
-            work.wait()  # the stream does, not the host
+        rank = self._group.rank
+        given, into = (
+            [_tensor(part[:0] if other == rank else part) for other, part in enumerate(parts)]
+            for parts in (sent, received)
+        )
+        sent_bytes = sum(map(len, given))
 
-        def wait() -> None:
-            with self._lost_by_errors():
-                self._await(work)
-                work.wait()
+        def start() -> Callable[[], None]:
+            with self._exchanging(sent_bytes):
+                work = distributed.all_to_all(into, given, group=self._among, async_op=True)
+                work.wait()  # the stream does, not the host
 
-        return wait
+            def wait() -> None:
+                with self._lost_by_errors():
+                    self._await(work)
+                    work.wait()
+
+            return wait
+
+        return start
 
     @contextlib.contextmanager
     def _exchanging(self, sent_bytes: int) -> Iterator[None]:

@@ -1,18 +1,19 @@
 """What ranks with GPUs tell each other about vertices: parts that are made, and taken, on the GPU.
 
-A part says which vertices it has by a list of numbers or by a bitmap over all that they may be, whichever is shorter,
-as on the CPU (`edgewise.engine.distributed.exchange`); then follow the values of one array after the other. How many
-they are is a word on the host.
+A part says which vertices it has by a list of their places among all that they may be or by a bitmap over these,
+whichever is shorter, as on the CPU (`edgewise.engine.distributed.exchange`); then follow the values of one array after
+the other. How many they are is a word on the host.
 """
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.engine.distributed.bitmaps_cuda import Marks, marked, places_of
 from edgewise.engine.distributed.exchange import columns_of, meaningless
-from edgewise.kernels.cuda.memory import copy_of, cupy, host_copy
+from edgewise.kernels.cuda.memory import copy_of, cupy
+from edgewise.primitives.bitmaps import words_for
 
 #: The words of parts that have no vertex, and that have all that there may be.
 _NONE, _ALL = 0, -(1 << 62)
@@ -42,63 +43,22 @@ def nothing() -> Part:
     return Part(_NONE, cupy().empty(0, np.uint8))
 
 
-def _part(vertices: Any, flags: Any, values: Sequence[Any]) -> Part:
-    """A part of vertices.
+def part_of(marks: Marks, values: Callable[[Any], Sequence[Any]]) -> tuple[Part, Any]:
+    """A part of the vertices that are marked, and their places, as an index.
 
     Args:
-        vertices: their numbers, ascending.
-        flags: of all vertices that they may be, which ones they are.
-        values: of these vertices.
+        marks: a bit for each vertex that they may be.
+        values: ``values(places)``: arrays of the values at places.
     """
-    count, possible = len(vertices), len(flags)
+    count, possible = marks.count, marks.length
     if count == 0:
-        return nothing()
+        return nothing(), slice(0)
     if count == possible:
-        return Part(_ALL, as_bytes(values))
-    if -(-possible // 8) < _NUMBER.itemsize * count:
-        return Part(-count, as_bytes([cupy().packbits(flags), *values]))
-    return Part(count, as_bytes([vertices.astype(_NUMBER), *values]))
-
-
-def parts_of(flags: Any, among: slice, arrays: Sequence[Any]) -> list[Part]:
-    """A part for each row of flags, of the vertices that have one, with their values.
-
-    Args:
-        flags: bool, shape (rows, vertices), on the GPU.
-        among: the vertices that a row is of.
-        arrays: the values of all these vertices.
-    """
-    rows, possible = flags.shape
-    found = cupy().flatnonzero(flags)
-    if len(found) == 0:
-        return [nothing() for _ in range(rows)]
-    ends = [0, *np.cumsum(host_copy(flags.sum(axis=1))).tolist()]
-    places = found % possible
-    values = [each[places] for each in arrays]
-    return [
-        _part(places[begin:end] + among.start, flags[row], [each[begin:end] for each in values])
-        for row, (begin, end) in enumerate(pairwise(ends))
-    ]
-
-
-def parts_by_ranks(flags: Any, begins: Sequence[int], values: Any) -> tuple[list[Part], Any]:
-    """A part for each range of vertices, of those that have a flag, and all of these.
-
-    Args:
-        flags: bool, one for each vertex of the graph, on the GPU.
-        begins: where the ranges begin, and the number of all vertices.
-        values: ``values(vertices)``: those of vertices that are given in ascending order.
-    """
-    found = cupy().flatnonzero(flags)
-    if len(found) == 0:
-        return [nothing() for _ in begins[1:]], found
-    ends = host_copy(cupy().searchsorted(found, copy_of(np.asarray(begins)))).tolist()
-    told = values(found)
-    parts = [
-        _part(found[first:end], flags[begin:stop], [told[first:end]])
-        for (first, end), (begin, stop) in zip(pairwise(ends), pairwise(begins), strict=True)
-    ]
-    return parts, found
+        return Part(_ALL, as_bytes(values(slice(None)))), slice(None)
+    places = marks.places()
+    by_bitmap = marks.bits.nbytes < places.nbytes
+    which = marks.bits if by_bitmap else places
+    return Part(-count if by_bitmap else count, as_bytes([which, *values(places)])), places
 
 
 def placed(part: Part, among: slice, dtypes: Sequence[np.dtype]) -> tuple[Any, list[Any]]:
@@ -110,15 +70,14 @@ def placed(part: Part, among: slice, dtypes: Sequence[np.dtype]) -> tuple[Any, l
     head, possible = part.head, among.stop - among.start
     count, size = possible if head == _ALL else abs(head), 0
     if head not in (_NONE, _ALL):
-        size = _NUMBER.itemsize * count if head > 0 else -(-possible // 8)
+        size = _NUMBER.itemsize * count if head > 0 else 8 * words_for(possible)
     if count > possible or len(part.data) != size + count * sum(dtype.itemsize for dtype in dtypes):
         raise meaningless()
     values = columns_of(part.data[size:], count, dtypes)
     if head == _ALL:
         return slice(None), values
-    if head < 0:
-        return cupy().flatnonzero(cupy().unpackbits(part.data[:size])[:possible]), values
-    return part.data[:size].copy().view(_NUMBER).astype(np.int64) - among.start, values
+    which = part.data[:size].copy()
+    return which.view(_NUMBER) if head >= 0 else places_of(which.view(np.int64), count), values
 
 
 class WantedOnGpu(NamedTuple):
@@ -132,15 +91,17 @@ class WantedOnGpu(NamedTuple):
     rows: list[int]
     flags: Any
 
-    def parts(self, told: Any, own: slice, arrays: Sequence[Any]) -> list[Part]:
+    def parts(self, told: Any, arrays: Sequence[Any]) -> list[Part]:
         """For each rank the vertices that are to be told of and that it wants.
 
         Args:
             told: a flag for each vertex of this rank.
-            own: these vertices.
-            arrays: their values.
+            arrays: the values of all of these.
         """
-        found = [] if self.flags is None else parts_of(told & self.flags, own, arrays)
+        rows = [] if self.flags is None else list((told & self.flags).view(np.uint8))
+        found = [
+            part_of(marks, lambda places: [each[places] for each in arrays])[0] for marks in marked(rows, 1)
+        ]
         return [nothing() if row < 0 else found[row] for row in self.rows]
 
 
@@ -181,7 +142,7 @@ class SharedOnGpu:
             bits = _bits(array[own])
             changed |= bits != told
             told[...] = bits
-        return self._wanted.parts(changed, own, [array[own] for array in self._arrays])
+        return self._wanted.parts(changed, [array[own] for array in self._arrays])
 
     def take(self, part: Part, among: slice) -> None:
         """Take what the rank with the vertices `among` has told."""

@@ -78,7 +78,8 @@ class RankWork(NamedTuple):
 
 
 class Told(NamedTuple):
-    """Messages of other ranks: for which vertices, and what. BEST writes first messages of own vertices here."""
+    """Messages of another rank: for which of this rank's vertices, counted from its first one, and what. BEST writes
+    first messages of own vertices here."""
 
     vertices: Uint32s
     values: Annotated[Any, Elements("stored")]
@@ -112,8 +113,8 @@ class RankPhase(NamedTuple):
         n, m: vertices and arcs of the graph.
         superstep: which one it is.
         low, high, step, first: see `Phase`; `first` is where results begin.
-        number: of listed vertices; or of vertices with long rows; or of messages of other ranks.
-        everyone: whether all vertices of the graph send.
+        number: of listed vertices; or of vertices with long rows; or of messages of another rank.
+        everyone: whether all vertices of the graph send; or whether there are messages for all of this rank.
         supplied: bits that say which vertex fields have an array to begin with.
     """
 
@@ -236,7 +237,9 @@ def make_joining(combining: Combining) -> Any:
     @device_function
     def join(it, run):
         for i in range(thread_index(), it.number, num_threads()):
-            v = np.int64(it.told.vertices[i])
+            v = it.low + i
+            if it.everyone == 0:
+                v = it.low + np.int64(it.told.vertices[i])
             combine_at(run.messages, v, store(cast(decoded(it.told.values[i]))))
             run.received[v] = it.superstep
 

@@ -38,9 +38,9 @@ from edgewise.kernels.cuda.launch import Kernel
 from edgewise.kernels.cuda.memory import capability, copy_of, device_number, empty, finish, fits, room
 from edgewise.memory import Step, held
 
-#: Bytes for each vertex while messages are packed: flags, numbers of 64 bits, and what is sent and received of them;
-#: and flags of those that wait.
-_PACKING = 1 + 8 + 2 * 4 + 1
+#: Bytes for each vertex while messages are packed: bitmaps, places, and what is sent and received of them; and flags of
+#: those that wait.
+_PACKING = 1 + 2 * 4 + 2 * 4 + 1
 
 
 @final

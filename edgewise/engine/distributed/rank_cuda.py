@@ -1,5 +1,6 @@
 """A rank on a GPU: a launch for each phase, over arrays of CuPy; what ranks tell each other is made and taken there."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple, final
 
@@ -9,6 +10,7 @@ from edgewise.balance.contract import Plan
 from edgewise.engine.cuda.arguments import Arcs, stored_identity
 from edgewise.engine.cuda.control import CONTROL, COUNT, EDGES, ENDED
 from edgewise.engine.cuda.vertices import FOLDS
+from edgewise.engine.distributed.bitmaps_cuda import marked
 from edgewise.engine.distributed.channel_cuda import Channel
 from edgewise.engine.distributed.exchange import columns_of
 from edgewise.engine.distributed.exchange_cuda import (
@@ -16,7 +18,8 @@ from edgewise.engine.distributed.exchange_cuda import (
     SharedOnGpu,
     WantedOnGpu,
     as_bytes,
-    parts_by_ranks,
+    nothing,
+    part_of,
     placed,
     wanted_on_gpu,
 )
@@ -264,35 +267,43 @@ class GpuRank(Rank):
             self._launch(Phase.SEND, count + self._num_edges, number=count)
         if self._group.size == 1:
             return count
-        reached = self._received == self._superstep
-        reached[self._own] = False
-        parts, found = parts_by_ranks(reached, self._ranges.begins, self._told_to)
-        self._messages[found] = self._nothing
-        received, counts = self._channel.exchange([parts], count)
+        received, counts = self._channel.exchange([self._messages_for_others()], count)
         for rank, (part,) in enumerate(received):
             if rank != self._group.rank and len(part.data):
                 self._join(part)
         return sum(counts)
 
-    def _told_to(self, vertices: Any) -> Any:
-        """The messages for vertices of other ranks, as they are sent."""
-        found = self._messages[vertices]
-        return (found != 0).view(np.uint8) if self._message.kind == "b" else found
+    def _messages_for_others(self) -> list[Part]:
+        """For each other rank the messages for its vertices, which have none here afterwards."""
+        ranks = [rank for rank in range(self._group.size) if rank != self._group.rank]
+        rows = [self._received[self._ranges.of(rank)] for rank in ranks]
+        parts = [nothing()] * self._group.size
+        for rank, marks in zip(ranks, marked(rows, self._superstep), strict=True):
+            messages = self._messages[self._ranges.of(rank)]
+            parts[rank], places = part_of(marks, functools.partial(self._sent, messages))
+            messages[places] = self._nothing
+        return parts
+
+    def _sent(self, messages: Any, places: Any) -> list[Any]:
+        """Messages at places, as they are sent."""
+        found = messages[places]
+        return [(found != 0).view(np.uint8) if self._message.kind == "b" else found]
 
     def _join(self, part: Part) -> None:
         """Combine the messages of another rank with those that are here."""
-        own = self._own
-        places, (values,) = placed(part, own, [self._sent_as])
-        places = cupy().arange(self._length) if isinstance(places, slice) else places
-        told = Told((places + own.start).astype(np.uint32), values.astype(self._nothing.dtype))
-        self._launch(Phase.COMBINE, len(values), told=told, number=len(values))
+        places, (values,) = placed(part, self._own, [self._sent_as])
+        every = isinstance(places, slice)
+        told = Told(
+            self._unused.vertices if every else places, values.astype(self._nothing.dtype, copy=False)
+        )
+        self._launch(Phase.COMBINE, len(values), told=told, number=len(values), everyone=every)
 
     def _sharing(self, arrays: Sequence[Any], wanted: Sequence[np.ndarray | None]) -> SharedOnGpu:
         there = self._wanted_there if wanted is self._wanted else wanted_on_gpu(wanted, self._length)
         return SharedOnGpu(arrays, self._own, there)
 
     def _active_for(self) -> list[Part]:
-        return self._wanted_there.parts(self._is_active(self._own), self._own, [])
+        return self._wanted_there.parts(self._is_active(self._own), [])
 
     def _placed(self, part: Part, among: slice) -> Any:
         return placed(part, among, [])[0]

@@ -1,0 +1,212 @@
+# mypy: disable-error-code="assignment"
+# (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
+"""Bitmaps of the elements of an array on a GPU that have a value, and the places of bits as a list.
+
+A warp makes a word at a time (`edgewise.primitives.bitmaps`). To list places in ascending order, each warp
+has words in a row: it counts their bits first, and so all know where their places begin in the list.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from edgewise.kernels.cuda.arguments import AtomicInt64s, Int64s, Keys, Uint32s, type_of
+from edgewise.kernels.cuda.device import (
+    INT64,
+    WARP,
+    WARPS,
+    atomic_add,
+    ballot,
+    block_barrier,
+    block_index,
+    block_thread,
+    count_bits,
+    cuda,
+    device_function,
+    first_bit,
+    grid_barrier,
+    lane,
+    lanes_before,
+    num_blocks,
+    num_threads,
+    shuffle,
+    thread_index,
+    warp_sum,
+)
+from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
+from edgewise.kernels.cuda.memory import empty, host_copy, zeros
+from edgewise.primitives.bitmaps import BITS, bits_in, is_of_lane, lanes_of, word_with, words_for
+from edgewise.primitives.running_sums import sum_to_lane
+
+_num_words = device_function(words_for)
+
+
+class Marking(NamedTuple):
+    """What `mark_kernel` takes.
+
+    Attributes:
+        values: shape (n,).
+        bits: one for each value that is equal to `value`, shape (number of words,); overwritten.
+        count: a zero, to which their number is added.
+        n: how many values there are.
+        value: see `bits`.
+    """
+
+    values: Keys
+    bits: Int64s
+    count: AtomicInt64s
+    n: int
+    value: int
+
+
+class Listing(NamedTuple):
+    """What `list_kernel` takes.
+
+    Attributes:
+        bits: a bitmap, shape (words,).
+        counts: shape (blocks,), for the bits of each block's words.
+        control: a zero, for the barrier.
+        places: of bits, ascending; those that do not fit are left out.
+        words, number: the lengths of `bits` and `places`.
+    """
+
+    bits: Int64s
+    counts: Int64s
+    control: AtomicInt64s
+    places: Uint32s
+    words: int
+    number: int
+
+
+def mark_kernel(it):
+    """Make a bitmap; see `Marking`."""
+    count = np.int64(0)
+    for w in range(thread_index() // WARP, _num_words(it.n), num_threads() // WARP):
+        word = np.int64(0)
+        for part in range(0, BITS, WARP):
+            i = w * BITS + part + lane()
+            word = word_with(i < it.n and it.values[i] == it.value, word, part)
+        if lane() == 0:
+            it.bits[w] = word
+        count += bits_in(word)
+    if lane() == 0 and count > 0:
+        atomic_add(it.count, 0, count)
+
+
+def list_kernel(it):
+    """List the places of bits; see `Listing`."""
+    tally = cuda.shared.array(WARPS, INT64)
+    warp, count = block_thread() // WARP, np.int64(0)
+    each = (it.words + num_blocks() * WARPS - 1) // (num_blocks() * WARPS)
+    first = (block_index() * WARPS + warp) * each
+    last = min(it.words, first + each)
+    for w in range(first + lane(), last, WARP):
+        count += bits_in(it.bits[w])
+    count = warp_sum(count)
+    if lane() == 0:
+        tally[warp] = count
+    block_barrier()
+    place, total = np.int64(0), np.int64(0)
+    for other in range(WARPS):
+        if other == warp:
+            place = total
+        total += tally[other]
+    if block_thread() == 0:
+        it.counts[block_index()] = total
+    grid_barrier(it.control, np.int64(0))
+    before = np.int64(0)
+    for block in range(lane(), block_index(), WARP):
+        before += it.counts[block]
+    place += shuffle(warp_sum(before), 0)
+    for begin in range(first, last, WARP):
+        w, word = begin + lane(), np.int64(0)
+        if w < last:
+            word = np.int64(it.bits[w])
+        upto = sum_to_lane(bits_in(word))
+        _list_words(w, word, place + upto - bits_in(word), it)
+        place += shuffle(upto, WARP - 1)
+
+
+@device_function
+def _list_words(w: Any, word: Any, place: Any, it: Any) -> None:
+    """List the places of the bits of this lane's word, from `place` on. All lanes of the warp take part."""
+    rest = ballot(word != 0)
+    while rest != 0:
+        holder = first_bit(rest)
+        given, at, first = shuffle(word, holder), shuffle(place, holder), shuffle(w, holder) * BITS
+        for part in range(0, BITS, WARP):
+            bits = lanes_of(given, part)
+            own = at + lanes_before(bits)
+            if is_of_lane(bits) and own < it.number:
+                it.places[own] = np.uint32(first + part + lane())
+            at += count_bits(bits)
+        rest = np.uint32(rest & (rest - np.uint32(1)))
+
+
+def marking_types(dtype: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of `mark_kernel` for values of this dtype."""
+    return (type_of(Marking, key=dtype),)
+
+
+LISTING = (type_of(Listing),)
+
+
+@functools.cache
+def _marking(dtype: np.dtype) -> Kernel:
+    return fixed_kernel(mark_kernel, marking_types(dtype))
+
+
+@functools.cache
+def _listing() -> Kernel:
+    return fixed_kernel(list_kernel, LISTING)
+
+
+class Marks(NamedTuple):
+    """Which elements of an array have a value.
+
+    Attributes:
+        bits: int64 on the GPU, a bit for each element.
+        count: how many of them are set.
+        length: of the array.
+    """
+
+    bits: Any
+    count: int
+    length: int
+
+    def places(self) -> Any:
+        """Those of the bits that are set, uint32 on the GPU, ascending."""
+        return places_of(self.bits, self.count)
+
+
+def marked(rows: Sequence[Any], value: int) -> list[Marks]:
+    """Which elements of arrays are equal to a value. The host waits once for all of them.
+
+    Args:
+        rows: uint8 or uint32, on the GPU.
+        value: which one.
+    """
+    found = [empty(words_for(len(row)), np.int64) for row in rows]
+    counts = zeros(max(1, len(rows)), np.int64)
+    for i, (row, bits) in enumerate(zip(rows, found, strict=True)):
+        if len(row):
+            kernel = _marking(row.dtype)
+            kernel.start([Marking(row, bits, counts[i : i + 1], len(row), value)], _blocks(kernel, len(bits)))
+    numbers = host_copy(counts).tolist()
+    return [Marks(bits, count, len(row)) for row, bits, count in zip(rows, found, numbers, strict=False)]
+
+
+def places_of(bits: Any, count: int) -> Any:
+    """The places of the first `count` bits that are set, uint32 on the GPU, ascending."""
+    places, kernel = empty(count, np.uint32), _listing()
+    blocks = _blocks(kernel, -(-len(bits) // WARP))
+    counts, control = empty(blocks, np.int64), zeros(1, np.int64)
+    kernel.start([Listing(bits, counts, control, places, len(bits), count)], blocks)
+    return places
+
+
+def _blocks(kernel: Kernel, warps: int) -> int:
+    """The blocks to start for so many warps."""
+    return min(kernel.blocks, -(-max(1, warps) * WARP // kernel.threads))
