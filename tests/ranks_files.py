@@ -76,13 +76,14 @@ def check_answers(folder: Path, group: Group, few: bool) -> None:
     if group.rank == 0:
         drawn(3000, 20000).save(folder / "plain.edgewise")
         drawn(3000, 20000).save(folder / "both.edgewise", in_edges=True)
+        drawn(3000, 20000).reorder("hash").save(folder / "hashed.edgewise", in_edges=True)
         drawn(3000, 20000, directed=False).save(folder / "undirected.edgewise")
     group.total(0)
     programs = [SSSP(source=5), PageRank()]
     if not few:
         programs += [InDegrees(), *(each() for each in KEPT.values())]
     for program in programs:
-        for name in ("plain", "both", "undirected"):
+        for name in ("plain", "both", "hashed", "undirected"):
             if not (few and name == "undirected"):
                 graph = same_as_alone(program, folder / f"{name}.edgewise", group)
                 offsets = vars(graph._rows).get("_offsets")

@@ -35,6 +35,14 @@ def convert(
     in_edges: Annotated[
         bool, typer.Option("--in-edges", help="Write in-edges as well, to .edgewise files.")
     ] = False,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            "--order",
+            metavar="FILE|hash",
+            help="Put vertices into the order of the ids in a file, one a line, or of a hash.",
+        ),
+    ] = None,
     quote_formulas: QuoteFormulas = False,
     distributed: Annotated[
         bool,
@@ -45,12 +53,13 @@ def convert(
     as_json: AsJson = False,
 ) -> None:
     """Write a graph in another format: convert graph.tsv.gz graph.edgewise makes a file that opens at once."""
-    if distributed and (Path(output).suffix != ".edgewise" or quote_formulas):
+    if distributed and (Path(output).suffix != ".edgewise" or quote_formulas or order is not None):
         raise typer.BadParameter(
-            "--distributed makes a new file whose name ends in .edgewise; expected that, without --quote-formulas"
+            "--distributed makes a new file whose name ends in .edgewise; expected that, without --quote-formulas "
+            "and --order"
         )
     with plain_errors(), contextlib.ExitStack() as files:
-        from edgewise.cli.graphs import build_graph, read_graph, write_graph
+        from edgewise.cli.graphs import build_graph, open_order, read_graph, reorder_graph, write_graph
         from edgewise.graph.file import SUFFIX
         from edgewise.io.door import is_whole
         from edgewise.io.write import check_graph_writable
@@ -58,7 +67,7 @@ def convert(
 
         place = files.enter_context(placed(output, to))
         check_graph_writable(place)
-        check_place(place, graph_file)
+        check_place(place, *filter(None, (graph_file, order)))
         if distributed:
             from edgewise.engine.distributed.group import connect
 
@@ -66,11 +75,14 @@ def convert(
             if connect().rank == 0:
                 _tell(graph, output, as_json)
             return
-        within_limit = how.memory_limit is not None and place.suffix == SUFFIX
+        lines = files.enter_context(open_order(order))
+        within_limit = how.memory_limit is not None and place.suffix == SUFFIX and order is None
         if within_limit and not quote_formulas and graph_file != STANDARD and not is_whole(Path(graph_file)):
             graph = build_graph(graph_file, place, in_edges, how)
         else:
             graph, _ = read_graph(graph_file, how)
+            if order is not None:
+                graph = reorder_graph(graph, lines, how.limit())
             write_graph(graph, place, in_edges, how.limit(), quote_formulas)
         files.close()
         _tell(graph, output, as_json)

@@ -222,6 +222,11 @@ class Adjacency:
         """Whether the ids are integers, or strings, as those in files are; nothing is read for it."""
         return self._ids.are_plain
 
+    @property
+    def has_object_ids(self) -> bool:
+        """Whether the ids are Python objects: strings, integers beyond 64 bits, or others; nothing is read for it."""
+        return self._ids.are_objects
+
     def index_of(self, vertex: Any) -> Any:
         """The index of a vertex: an int for one id, an int64 array for a sequence of ids.
 

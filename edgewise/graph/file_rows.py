@@ -245,7 +245,7 @@ class FileIds(Ids):
         if "given" in vars(self):
             return held(0)
         n = self.num_vertices
-        if not self._are_objects:
+        if not self.are_objects:
             return Step(8 * n, 17 * n)
         texts = self._header.arrays["id_texts"].nbytes
         kept = _OBJECT_BYTES * n + texts
@@ -262,7 +262,8 @@ class FileIds(Ids):
         return file.header
 
     @property
-    def _are_objects(self) -> bool:
+    def are_objects(self) -> bool:
+        """See `Ids.are_objects`; no id is read."""
         return self._header.ids != INTEGER_IDS
 
     @property

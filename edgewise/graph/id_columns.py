@@ -46,7 +46,7 @@ def as_id_column(column: Any, name: str, *, plain: bool = False) -> np.ndarray:
     # np.asarray would turn [1, "a"] into strings, 2**64 into a float, and tuples into an array of two dimensions.
     array = objects(column) if isinstance(column, _SEQUENCES) else as_numpy(column)
     if array.ndim != 1:
-        of_what = "vertex" if name == "vertices" else "edge"
+        of_what = "vertex" if name in ("vertices", "order") else "edge"
         got = f"{name} has shape {array.shape}"
         advice = ". For pairs as ids, give a list of tuples" if array.ndim == 2 else ""
         if hasattr(column, "__next__"):

@@ -112,7 +112,7 @@ class Ids:
         on some thousands."""
         if self.given is None:
             return 0
-        if not self._are_objects:
+        if not self.are_objects:
             return zlib.crc32(np.ascontiguousarray(self.given).data)
         places = np.linspace(0, max(0, self.num_vertices - 1), min(self.num_vertices, _LOOKED_AT))
         texts = map(_lasting, self.given[places.astype(np.int64)].tolist())
@@ -131,7 +131,7 @@ class Ids:
         if isinstance(vertex, np.ndarray):
             check_not_masked(vertex, "the vertex")
         if isinstance(vertex, str):
-            index = self._position.get(vertex, -1) if self._are_objects else -1
+            index = self._position.get(vertex, -1) if self.are_objects else -1
         elif isinstance(vertex, bool | np.bool_) or not hasattr(vertex, "__index__"):
             index = -1
         else:
@@ -147,7 +147,7 @@ class Ids:
         """The index of an integer id, or -1."""
         if self.given is None:
             return vertex if 0 <= vertex < self.num_vertices else -1
-        if self._are_objects:
+        if self.are_objects:
             return self._position.get(vertex, -1)
         order = self._ascending
         if self.num_vertices == 0 or not self.given[order[0]] <= vertex <= self.given[order[-1]]:
@@ -181,7 +181,7 @@ class Ids:
         kept for later look-ups, and an array of indices."""
         count = len(ids) if is_sequence(ids) else 1
         kept = 0
-        if self._are_objects:
+        if self.are_objects:
             kept = POSITION_BYTES * self.num_vertices * ("_position" not in vars(self))
         elif not self._are_indices:
             kept = 8 * self.num_vertices * ("_ascending" not in vars(self))
@@ -199,10 +199,11 @@ class Ids:
     @property
     def are_names(self) -> bool:
         """Whether the ids are strings."""
-        return self._are_objects and self.num_vertices > 0 and isinstance(self.array[0], str)
+        return self.are_objects and self.num_vertices > 0 and isinstance(self.array[0], str)
 
     @property
-    def _are_objects(self) -> bool:
+    def are_objects(self) -> bool:
+        """Whether the ids are Python objects: strings, integers beyond 64 bits, or others; none is read for it."""
         return self.given is not None and self.given.dtype == object
 
     @property

@@ -7,7 +7,7 @@ from edgewise.graph.csr import Rows
 from edgewise.graph.given_ids import places_among
 from edgewise.graph.graph import Graph
 from edgewise.graph.ids import Ids
-from edgewise.layout.layers import Order, move_rows
+from edgewise.graph.ordering import rows_in_order
 from edgewise.text import shown
 
 
@@ -29,12 +29,10 @@ def placed(graph: Graph, ids: Ids) -> Graph:
         raise GraphError(
             f"there are edges of {shown(missing)}, which is not in vertices. Add it there, or leave vertices out"
         )
-    vertices = np.empty(ids.num_vertices, np.int32)
     others = np.setdiff1d(np.arange(ids.num_vertices, dtype=np.int32), places)
-    place = np.concatenate([places, others])
-    vertices[place] = np.arange(ids.num_vertices, dtype=np.int32)
-    order = Order(vertices, place, np.array([0, ids.num_vertices]))
+    vertices = np.empty(ids.num_vertices, np.int32)
+    vertices[np.concatenate([places, others])] = np.arange(ids.num_vertices, dtype=np.int32)
     offsets = np.append(graph.offsets, np.full(len(others), graph.num_arcs, graph.offsets.dtype))
-    rows = Rows(*move_rows(order, offsets, graph.targets, graph.weights))
+    rows = rows_in_order(vertices, Rows(offsets, graph.targets, graph.weights))
     loops = 0 if graph.directed else 2 * graph.num_edges - graph.num_arcs
     return Graph(rows, ids, graph.directed, loops)
