@@ -459,5 +459,5 @@ def test_what_is_told_works():
 def test_the_page_about_arrays_runs():
     page = (Path(__file__).resolve().parent.parent / "docs" / "arrays.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     exec("\n".join(blocks), {})

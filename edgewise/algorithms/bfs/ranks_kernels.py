@@ -65,6 +65,8 @@ CONTROL_WORDS = _CONTROL.size
 _TOLD = Allocator(0)
 TOLD_FOUND, TOLD_EDGES, TOLD_WAITS, TOLD_DEPTH, TOLD_EXPLORED = (_TOLD.take() for _ in range(5))
 TOLD_WORDS = _TOLD.size
+#: Words of 32 bits of a block that pushes: boxes, and a count for each of its warps.
+_BLOCK_WORDS = BOX_WORDS + WARPS
 #: What `push_kernel` does: begin with the sources; take what ranks have marked, and push; push, as was decided.
 BEGIN, GO_ON, PUSH = range(3)
 #: How often the threads of either kernel wait for each other.
@@ -279,7 +281,7 @@ def _would_wait(edges: Any, explored: Any, it: Any) -> Any:
 
 def push_kernel(it):
     """Take what ranks have marked, and push from the frontier that this makes; see `Searching`."""
-    words_of_32 = cuda.shared.array(BOX_WORDS + WARPS, UINT32)
+    words_of_32 = cuda.shared.array(_BLOCK_WORDS, UINT32)
     tally = cuda.shared.array(TALLY_WORDS, INT64)
     boxes = Boxes(words_of_32[:BOX_WORDS], words_of_32[BOX_WORDS:])
     me, control, turn = thread_index(), it.control, it.turn
