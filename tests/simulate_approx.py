@@ -19,9 +19,9 @@ from edgewise.graph.gpu_rows import GpuRows
 from edgewise.graph.graph import Graph
 
 GRAPHS = {
-    "skewed": lambda: ew.generate.rmat(6, 4, seed=1, weights=(1, 100)),
+    "skewed": lambda: ew.generate.rmat(5, 6, seed=1, weights=(1, 100)),
     "skewed, floats": lambda: ew.generate.rmat(5, 4, seed=2, weights=(0.0, 1.0)),
-    "skewed both ways": lambda: ew.generate.rmat(5, 5, seed=3, directed=False, weights=(1, 9)),
+    "skewed both ways": lambda: ew.generate.rmat(4, 5, seed=3, directed=False, weights=(1, 9)),
     "streets": lambda: ew.generate.lattice(6, 7, removed=0.2, one_way=0.3, seed=4, weights=(1, 9)),
     "no weights both ways": lambda: ew.generate.rmat(5, 4, seed=6, directed=False),
     "star": lambda: ew.generate.star(9),
