@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ranks import needs_torch, started
+from thread_ranks import on_threads
 
 from edgewise.engine.distributed.checkpoint import Checkpoints, digest_of
 from edgewise.engine.distributed.group import Group
@@ -146,6 +147,28 @@ def test_folders_that_others_can_write_to_are_refused(folder: Path) -> None:
     os.chmod(folder, stat.S_IMODE(folder.stat().st_mode) | stat.S_IWOTH)
     with pytest.raises(OutputError, match=r"can be written by others .*name a folder of your own"):
         checkpoints(folder).begin("what")
+
+
+@pytest.mark.parametrize("name", ["checkpoint.json", "the state of a rank"])
+def test_what_one_rank_cannot_write_is_refused_by_all(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = Checkpoints._put
+
+    def full_disk(self: Checkpoints, file: str, data: bytes) -> None:
+        if file == name or (name != "checkpoint.json" and file == self._file_of(3, 1)):
+            raise OSError(28, "No space left on device")
+        put(self, file, data)
+
+    monkeypatch.setattr(Checkpoints, "_put", full_disk)
+
+    def written(group: Group) -> None:
+        kept = Checkpoints(tmp_path, 1, group, "some run")
+        assert kept.begin("what") is None
+        kept.write(3, [0, 2, 5], [FIRST])
+
+    for refused in on_threads(2, written, (OutputError,)):
+        assert "cannot write a checkpoint into" in str(refused) and "No space left" in str(refused)
 
 
 def test_what_is_no_folder_or_number_is_refused(tmp_path: Path) -> None:

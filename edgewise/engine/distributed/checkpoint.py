@@ -209,23 +209,33 @@ class Checkpoints:
         Raises:
             OutputError: on all ranks, if one of them cannot write.
         """
-        rank, told = self._group.rank, ""
-        data = b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)
+        rank, data = self._group.rank, b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)
+        found = self._put_by_all(self._file_of(superstep, rank), data, hashlib.sha256(data).hexdigest())
+        what = {"format": _FORMAT, "what": self._what, "superstep": superstep}
+        index = json.dumps(what | {"begins": begins, "digests": found}).encode()
+        self._put_by_all(_NAME, index if rank == 0 else None, "")
+        self._remove(self._written if rank == 0 else [])
+        self._written = [self._file_of(superstep, each) for each in range(len(found))]
+
+    def _put_by_all(self, name: str, data: bytes | None, told: str) -> list[str]:
+        """Write a file, on ranks that have data for it; what each rank tells, once all have written.
+
+        Raises:
+            OutputError: on all ranks, if one of them cannot write.
+        """
+        failed = ""
         try:
-            self._put(self._file_of(superstep, rank), data)
+            if data is not None:
+                self._put(name, data)
         except OSError as error:
-            told = f"{self._name}: cannot write a checkpoint into {self.folder}: {error.strerror or error}"
-        part = np.frombuffer((told or hashlib.sha256(data).hexdigest()).encode(), np.uint8)
-        texts, problems = self._group.everywhere(part, bool(told))
+            failed = f"{self._name}: cannot write a checkpoint into {self.folder}: {error.strerror or error}"
+        texts, problems = self._group.everywhere(
+            np.frombuffer((failed or told).encode(), np.uint8), bool(failed)
+        )
         found = [text.tobytes().decode() for text in texts]
         if any(problems):
             raise OutputError(found[problems.index(1)])
-        if rank == 0:
-            what = {"format": _FORMAT, "what": self._what, "superstep": superstep}
-            self._put(_NAME, json.dumps(what | {"begins": begins, "digests": found}).encode())
-        self._group.everywhere(np.empty(0, np.uint8))
-        self._remove(self._written if rank == 0 else [])
-        self._written = [self._file_of(superstep, each) for each in range(len(found))]
+        return found
 
     def _put(self, name: str, data: bytes) -> None:
         with replacing(self.folder / name) as aside, open(aside, "wb") as file:
