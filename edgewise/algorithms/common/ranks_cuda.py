@@ -1,69 +1,25 @@
 """Algorithms on several ranks with GPUs whose answers are arrays on the GPU with a value for each vertex.
 
-A rank has the rows of its own vertices on its GPU, of a program or kept with the graph. Ranks tell each other the
-values of their own vertices from GPU to GPU, and join what each found for all vertices. What that takes beside the
-values, 8 bytes for each vertex at most, is less than what a search had while it ran, which `memory_limit` counts.
+A rank has the rows of its own vertices on its GPU. Ranks tell each other the values of their own vertices from GPU to
+GPU, and join what each found for all vertices. What that takes beside the values, 8 bytes for each vertex at most, is
+less than what a search had while it ran, which `memory_limit` counts.
 """
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
 from edgewise.algorithms.common.ranks import in_shares
-from edgewise.distributed import PreparedRank
-from edgewise.engine.contract import Outcome
 from edgewise.engine.distributed.channel_cuda import Channel, channel_of
 from edgewise.engine.distributed.exchange_cuda import Part
 from edgewise.engine.distributed.group import Group
-from edgewise.engine.distributed.outcome import PartOutcome
 from edgewise.engine.distributed.partition import Ranges
-from edgewise.engine.distributed.program_cuda import DistributedGpuProgram
-from edgewise.execution import Execution
-from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import cupy, room
-from edgewise.program.declare import Program
-from edgewise.run import prepared_for
 
 #: For each vertex, the bytes that a rank takes at most while ranks join numbers of 4 bytes: what it sends and receives.
 JOINING_BYTES = 2 * 4
-
-
-@final
-class OnGpu(PreparedRank):
-    """A program on the GPU of each rank, whose outcome stays there in parts.
-
-    Attributes:
-        engine: that of the last run, which has the rank's arcs on its GPU.
-    """
-
-    engine: DistributedGpuProgram
-
-    def _carry_out(self, engine: Any, *how: Any, **more: Any) -> Outcome:
-        self.engine = engine
-        return super()._carry_out(engine, *how, **more)
-
-
-def run_on_gpus(
-    program: type[Program], graph: Graph, run: Execution, values: dict[str, Any], limit: int | None
-) -> tuple[PartOutcome, DistributedGpuProgram]:
-    """Carry out a program on the GPUs of all ranks, as part of a run.
-
-    Args:
-        program, graph, run: what is run, and the run that it is part of.
-        values, limit: as for `edgewise.run.Prepared.carry_out`.
-
-    Returns:
-        The outcome, with values of this rank's own vertices on its GPU, and what has the rank's arcs there.
-
-    Raises:
-        MemoryLimitError: on all ranks, if one of them has no room.
-    """
-    prepared: Any = prepared_for(program, graph, "cuda", run.schedule, make=OnGpu)
-    outcome: PartOutcome = prepared.carry_out(run, values, limit)
-    run.notes.extend(outcome.explanation)
-    return outcome, prepared.engine
 
 
 @contextlib.contextmanager

@@ -128,22 +128,6 @@ class DistributedGpuProgram(AbstractEngine):
         with room(spec.name, running):
             pass
 
-    def out_edges(self, weight: str | None = None) -> tuple[Any, Any, Any]:
-        """The out-edges that lie on the GPU, of a program that pushes, once it is laid out.
-
-        Args:
-            weight: the name of an edge field that runs only read, or None.
-
-        Returns:
-            Offsets for all vertices, shape (n + 1,), where rows of other ranks' vertices are empty unless the program
-            needs them; targets, uint32; and values of the field, or the targets in place of none, or of one for all.
-        """
-        assert not self.pulls and self._on_gpu is not None
-        arcs, values = self._on_gpu.arcs, None
-        if weight is not None and weight not in self._constants.uniform:
-            values = self._on_gpu.copies["along", weight]
-        return arcs.offsets, arcs.targets, arcs.targets if values is None else values
-
     def _part(self, offsets: np.ndarray) -> slice:
         """Which arcs, or in-edges, lie on the GPU."""
         own = self.ranges.own
