@@ -325,7 +325,7 @@ def _find_levels(
     """The rows of this rank, whether their in-edges are there, levels and parents, of which those of own vertices are
     set as `_Search.levels` says, and the number of levels."""
     n, lengths = graph.num_vertices, _lengths(graph, group, ranges)
-    (rows, has_in_edges), arrays = own_rows(
+    (rows, _, has_in_edges), arrays = own_rows(
         _NAME, graph, run, group, _bytes_needed(n, lengths), lambda: _arrays(n, ranges.own, lengths)
     )
     may_pull = has_in_edges or not graph.directed

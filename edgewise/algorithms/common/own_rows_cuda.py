@@ -24,14 +24,16 @@ class OwnRows(NamedTuple):
 
     Attributes:
         rows: with the rows in place of in-edges that are not there.
+        weights: of the rows' arcs; their ends in place of none.
         has_in_edges: whether in-edges of a directed graph are there, on all ranks.
     """
 
     rows: GraphOnGpu
+    weights: Any
     has_in_edges: bool
 
 
-def rows_of_rank(graph: Graph, group: Group, inward: bool, weighted: bool) -> tuple[Any, Any, Any]:
+def _arcs(graph: Graph, group: Group, inward: bool, weighted: bool) -> tuple[Any, Any, Any]:
     """The rows of this rank's vertices on its GPU, to be kept with the graph. All ranks call it.
 
     Args:
@@ -48,20 +50,28 @@ def rows_of_rank(graph: Graph, group: Group, inward: bool, weighted: bool) -> tu
     """
     part = own_part(graph, group, weighted=weighted, inward=inward)
     offsets = part.offsets.astype(csr.offset_dtype(graph.num_arcs), copy=False)
-    with room("the arcs of a rank", row_bytes(graph, group, inward, weighted)):
+    with room("the arcs of a rank", _bytes_of(graph, group, inward, weighted)):
         ends = copy_of(part.targets)
         return copy_of(offsets), ends, copy_of(part.weights) if weighted else ends
 
 
-def row_bytes(graph: Graph, group: Group, inward: bool, weighted: bool) -> int:
-    """The bytes of what `rows_of_rank` gives."""
+def _bytes_of(graph: Graph, group: Group, inward: bool, weighted: bool) -> int:
+    """The bytes of what `_arcs` gives."""
     _, arcs = own_arcs(graph, group, inward=inward)
     of_arc = 4 + (np.dtype(graph.weight_dtype).itemsize if weighted else 0)
     return np.dtype(csr.offset_dtype(graph.num_arcs)).itemsize * (graph.num_vertices + 1) + of_arc * arcs
 
 
 def own_rows(
-    name: str, graph: Graph, run: Execution, group: Group, beside: int, make: Callable[[], _Made]
+    name: str,
+    graph: Graph,
+    run: Execution,
+    group: Group,
+    beside: int,
+    make: Callable[[], _Made],
+    *,
+    in_edges: bool = True,
+    weighted: bool = False,
 ) -> tuple[OwnRows, _Made]:
     """The rows of this rank's vertices, and what the run needs beside them. All ranks call it.
 
@@ -72,15 +82,19 @@ def own_rows(
         graph, run, group: the graph, the run, and the ranks.
         beside: the bytes that the run needs beside the rows.
         make: makes the arrays that it begins with.
+        in_edges: whether in-edges are of use; they have no weights.
+        weighted: whether weights are needed.
 
     Raises:
         MemoryLimitError: on all ranks, if one of them has no room.
     """
     gpu, limit = graph.gpu, run.memory_limit
-    there, in_there = (gpu.has(rows_of_rank, group, inward, False) for inward in (False, True))
-    least, of_in_edges = beside + row_bytes(graph, group, False, False), 0
+    outward, inward = (group, False, weighted), (group, True, False)
+    there, in_there = gpu.has(_arcs, *outward), gpu.has(_arcs, *inward)
+    least, of_in_edges = beside + _bytes_of(graph, *outward), 0
     needed = beside if there else least
-    made, refused, has_in_edges = None, None, graph.directed and graph.has_in_edges
+    wanted = in_edges and graph.directed and graph.has_in_edges
+    made, refused, has_in_edges = None, None, wanted
     try:
         check_limit(name, limit, least, where="on the GPU")
         with room(name, needed):
@@ -88,7 +102,7 @@ def own_rows(
     except MemoryLimitError as error:
         refused = error
     if has_in_edges:
-        of_in_edges = row_bytes(graph, group, True, False)
+        of_in_edges = _bytes_of(graph, *inward)
         has_in_edges = (limit is None or least + of_in_edges <= limit) and (
             in_there or fits(needed + of_in_edges)
         )
@@ -97,29 +111,29 @@ def own_rows(
     has_in_edges = all(word & _HAS_ROOM for word in told)
     stop_if_explained(run, graph, needed + of_in_edges * (has_in_edges and not in_there))
     if not all(word & _THERE for word in told):
-        bring_rows(graph, run, group, False, False)
+        _bring(graph, run, *outward)
     if has_in_edges and not all(word & _IN_THERE for word in told):
         try:
-            bring_rows(graph, run, group, True, False)
+            _bring(graph, run, *inward)
         except MemoryLimitError:
             has_in_edges = False
-    if not has_in_edges:
-        gpu.drop(rows_of_rank, group, True, False)
-        if graph.directed and graph.has_in_edges:
+    if in_edges and not has_in_edges:
+        gpu.drop(_arcs, *inward)
+        if wanted:
             run.explain("a rank has no in-edges, or no room for them on its GPU")
     run.begun = True
-    rows = gpu.kept(rows_of_rank, group, False, False)[:2]
-    in_rows = gpu.kept(rows_of_rank, group, True, False)[:2] if has_in_edges else rows
-    return OwnRows(GraphOnGpu(*rows, *in_rows), has_in_edges), made
+    *rows, weights = gpu.kept(_arcs, *outward)
+    *in_rows, _ = gpu.kept(_arcs, *inward) if has_in_edges else (*rows, weights)
+    return OwnRows(GraphOnGpu(*rows, *in_rows), weights, has_in_edges), made
 
 
-def bring_rows(graph: Graph, run: Execution, group: Group, inward: bool, weighted: bool) -> None:
-    """Keep `rows_of_rank` on the GPUs of all ranks. Raises MemoryLimitError on all of them if one has no room."""
+def _bring(graph: Graph, run: Execution, group: Group, inward: bool, weighted: bool) -> None:
+    """Keep `_arcs` on the GPUs of all ranks. Raises MemoryLimitError on all of them if one has no room."""
     refused, what = None, "in-edges" if inward else "arcs"
     how = group, inward, weighted
-    graph.gpu.drop(rows_of_rank, *how)
+    graph.gpu.drop(_arcs, *how)
     try:
-        laid_out(run, f"brought the {what} of this rank to the GPU", graph, rows_of_rank, *how)
+        laid_out(run, f"brought the {what} of this rank to the GPU", graph, _arcs, *how)
     except MemoryLimitError as error:
         refused = error
     group.refuse_together(refused)

@@ -226,7 +226,9 @@ def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, in
         DistributedError: another rank has ended, or does not answer in time.
     """
     n = graph.num_vertices
-    (rows, has_in_edges), label = own_rows(_NAME, graph, run, group, _BYTES * n, lambda: empty(n, np.int32))
+    (rows, _, has_in_edges), label = own_rows(
+        _NAME, graph, run, group, _BYTES * n, lambda: empty(n, np.int32)
+    )
     own = arc_ranges(graph, group).own
     with run.laying_out():
         channel = channel_of(group)

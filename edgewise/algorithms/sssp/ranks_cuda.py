@@ -15,9 +15,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.common.device_graph import offset_dtype
 from edgewise.algorithms.common.offers_cuda import Offers, make_offer
 from edgewise.algorithms.common.offers_cuda import signature as offers_signature
-from edgewise.algorithms.common.own_rows_cuda import bring_rows, row_bytes, rows_of_rank
+from edgewise.algorithms.common.own_rows_cuda import own_rows
 from edgewise.algorithms.common.ranks import arc_ranges, own_arcs
 from edgewise.algorithms.common.ranks_cuda import joining, take_least, tell_own
 from edgewise.algorithms.sssp.asked import Asked
@@ -41,8 +42,7 @@ from edgewise.engine.distributed.exchange import meaningless
 from edgewise.engine.distributed.exchange_cuda import Part, nothing
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.partition import Ranges
-from edgewise.errors import MemoryLimitError
-from edgewise.execution import Execution, check_limit, stop_if_explained
+from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import (
@@ -158,25 +158,12 @@ def _laid_out(graph: Graph, dtype: np.dtype, run: Execution, group: Group) -> _R
     Raises:
         MemoryLimitError: on all ranks, if one of them has no room.
     """
-    how = group, False, graph.weighted
-    there, refused = graph.gpu.has(rows_of_rank, *how), None
-    running = _running_bytes(graph, dtype, group)
-    least = running + row_bytes(graph, *how)
-    needed = running if there else least
-    try:
-        check_limit(_NAME, run.memory_limit, least, where="on the GPU")
-        with room(_NAME, needed):
-            pass
-    except MemoryLimitError as error:
-        refused = error
-    told = group.refuse_together(refused, there)
-    stop_if_explained(run, graph, needed)
-    if not all(told):
-        bring_rows(graph, run, *how)
-    run.begun = True
-    offsets, targets, weights = graph.gpu.kept(rows_of_rank, *how)
-    kinds = np.dtype(f"u{offsets.dtype.itemsize}"), weights.dtype if graph.weighted else None, dtype
-    return _Rows(offsets, targets, weights, kinds, arc_ranges(graph, group))
+    beside = _running_bytes(graph, dtype, group)
+    (rows, weights, _), _ = own_rows(
+        _NAME, graph, run, group, beside, tuple, in_edges=False, weighted=graph.weighted
+    )
+    kinds = offset_dtype(rows), weights.dtype if graph.weighted else None, dtype
+    return _Rows(rows.offsets, rows.targets, weights, kinds, arc_ranges(graph, group))
 
 
 def _running_bytes(graph: Graph, dtype: np.dtype, group: Group) -> int:
