@@ -194,6 +194,29 @@ def compare_refusals():
         run_on_ranks(2, program, GRAPHS["random"], {}, memory_limit=100)
     result = run_on_ranks(2, program, GRAPHS["random"], {}, memory_limit=10**6)[0][1]
     assert "ranks pull" in result.explain() and "through the host's memory" in result.explain()
+    check_parts()
+
+
+def check_parts():
+    """A part gives the vertices that it was made of; a bitmap that has other bits than its head says is refused."""
+    from edgewise.engine.distributed.bitmaps_cuda import marked  # after `pretend`
+    from edgewise.engine.distributed.exchange_cuda import part_of, placed
+
+    flags = np.random.default_rng(1).random(70) < 0.8
+    (marks,) = marked([flags.view(np.uint8)], 1)
+    part, _ = part_of(marks, lambda places: [])
+    assert part.head == -np.count_nonzero(flags)
+    np.testing.assert_array_equal(placed(part, slice(30, 100), [])[0], np.flatnonzero(flags))
+    beyond = np.array(part.data).view(np.int64)
+    beyond[0] &= ~(1 << int(np.flatnonzero(flags)[0]))
+    beyond[1] |= 1 << 6  # the place 70
+    for wrong in (
+        part._replace(head=part.head + 1),
+        part._replace(head=part.head - 1),
+        part._replace(data=beyond.view(np.uint8)),
+    ):
+        with pytest.raises(DistributedError, match="means nothing here"):
+            placed(wrong, slice(30, 100), [])
 
 
 def cliques():

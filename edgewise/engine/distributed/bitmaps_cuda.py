@@ -36,7 +36,7 @@ from edgewise.kernels.cuda.device import (
     warp_sum,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
-from edgewise.kernels.cuda.memory import empty, host_copy, zeros
+from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
 from edgewise.primitives.bitmaps import BITS, bits_in, is_of_lane, lanes_of, word_with, words_for
 from edgewise.primitives.running_sums import sum_to_lane
 
@@ -200,11 +200,25 @@ def marked(rows: Sequence[Any], value: int) -> list[Marks]:
 
 def places_of(bits: Any, count: int) -> Any:
     """The places of the first `count` bits that are set, uint32 on the GPU, ascending."""
+    return _listed(bits, count)[0]
+
+
+def checked_places_of(bits: Any, count: int, length: int) -> Any:
+    """`places_of` a bitmap of so many places, or None if other than `count` bits are set, or one that has no place.
+    The host waits once."""
+    places, counts = _listed(bits, count)
+    found, last = host_copy(cupy().concatenate([counts.sum(keepdims=True), bits[-1:]])).tolist()
+    in_last = length - BITS * (len(bits) - 1)
+    return places if found == count and (in_last == BITS or last >> in_last == 0) else None
+
+
+def _listed(bits: Any, count: int) -> tuple[Any, Any]:
+    """What `list_kernel` lists, and how many bits are set in the words of each block."""
     places, kernel = empty(count, np.uint32), _listing()
     blocks = _blocks(kernel, -(-len(bits) // WARP))
     counts, control = empty(blocks, np.int64), zeros(1, np.int64)
     kernel.start([Listing(bits, counts, control, places, len(bits), count)], blocks)
-    return places
+    return places, counts
 
 
 def _blocks(kernel: Kernel, warps: int) -> int:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.engine.distributed.bitmaps_cuda import Marks, marked, places_of
+from edgewise.engine.distributed.bitmaps_cuda import Marks, checked_places_of, marked
 from edgewise.engine.distributed.exchange import columns_of, meaningless
 from edgewise.kernels.cuda.memory import copy_of, cupy
 from edgewise.primitives.bitmaps import words_for
@@ -77,7 +77,10 @@ def placed(part: Part, among: slice, dtypes: Sequence[np.dtype]) -> tuple[Any, l
     if head == _ALL:
         return slice(None), values
     which = part.data[:size].copy()
-    return which.view(_NUMBER) if head >= 0 else places_of(which.view(np.int64), count), values
+    places = which.view(_NUMBER) if head >= 0 else checked_places_of(which.view(np.int64), count, possible)
+    if places is None:
+        raise meaningless()
+    return places, values
 
 
 class WantedOnGpu(NamedTuple):
