@@ -11,7 +11,7 @@ from benchmarks.schedules import KNOWN, OTHERS, decided_nothing
 from benchmarks.table import markdown
 
 #: The rows of the tables on a GPU; of clusters; of the automatic schedule; and of an earlier day.
-GPU = RESULTS / "2026-11-27-H100.csv"
+GPU = RESULTS / "2026-11-28-H100.csv"
 CLUSTERS = RESULTS / "2026-11-26-H100-clusters.csv"
 AUTOMATIC = RESULTS / "automatic-2026-11-28-H100.csv"
 EARLIER = RESULTS / "2026-11-23-H100-scc-mst-betweenness.csv"
