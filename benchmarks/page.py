@@ -14,7 +14,7 @@ from benchmarks.results import ROOT, Row, csv_rows, read_rows
 from benchmarks.table import OURS, PLAIN, fill, markdown
 
 #: The rows of the tables on a CPU, and of searches by layers.
-CPU, LAYERS = RESULTS / "2026-11-27-2-cores.csv", RESULTS / "2026-11-26-H100-layers.csv"
+CPU, LAYERS = RESULTS / "2026-11-28-2-cores.csv", RESULTS / "2026-11-26-H100-layers.csv"
 CPU_ALGORITHMS = {
     "bfs": "BFS",
     "sssp": "SSSP",

@@ -243,7 +243,7 @@ def test_documents_link_to_the_rows_of_their_tables() -> None:
         "README.md": (page.CPU, page.GPU),
         "docs/benchmarks.md": (
             page_tables.CENTRALITIES, page_tables.READING, page_tables.CUGRAPH, page_gpu.AUTOMATIC,
-            page_gpu.GPU, page_gpu.CLUSTERS, page_gpu.EARLIER, page_tables.BEYOND, page_tables.LARGE,
+            page_gpu.GPU, page_gpu.EARLIER, page_tables.BEYOND, page_tables.LARGE,
         ),
         "docs/gpu.md": (page_gpu.CLUSTERS,),
         "docs/distributed.md": (
