@@ -68,6 +68,11 @@ def test_kernels_for_bitmaps_compile(capability):
     made += [
         (bitmaps_cuda.mark_kernel, bitmaps_cuda.marking_types(np.dtype(each))) for each in ("uint8", "uint32")
     ]
+    made.append((bitmaps_cuda.select_kernel, bitmaps_cuda.SELECTING))
+    made += [
+        (bitmaps_cuda.change_kernel, bitmaps_cuda.changing_types(np.dtype(f"u{size}")))
+        for size in (1, 2, 4, 8)
+    ]
     for kernel, types in made:
         ptx = gpu_compile.to_ptx(kernel, types, capability)
         assert ".f64" not in ptx and ".f32" not in ptx

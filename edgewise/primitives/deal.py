@@ -205,6 +205,26 @@ def append(entries: Any, control: Any, counter: Any, v: Any, wanted: Any) -> Any
 
 
 @device_function
+def append_by_block(entries: Any, control: Any, counter: Any, v: Any, wanted: Any, tally: Any) -> None:
+    """Add the vertices of threads with `wanted` to a list, with one addition to its length for a block. All threads of
+    the block take part; `tally` is as for `add_to_total`, and has no value afterwards."""
+    bits, warp = ballot(wanted), block_thread() // WARP
+    if lane() == 0:
+        tally[warp] = count_bits(bits)
+    block_barrier()
+    place, total = np.int64(0), np.int64(0)
+    for other in range(WARPS):
+        if other == warp:
+            place = total
+        total += tally[other]
+    if block_thread() == 0 and total > 0:
+        tally[WARPS] = atomic_add(control, counter, total)
+    block_barrier()
+    if wanted:
+        entries[tally[WARPS] + place + lanes_before(bits)] = np.uint32(v)
+
+
+@device_function
 def add_to_total(value: Any, half: Any, tally: Any, control: Any, word: Any) -> None:
     """Add what the threads of this block counted to a word of `control`.
 

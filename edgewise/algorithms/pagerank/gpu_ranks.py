@@ -1,10 +1,11 @@
 """PageRank on several ranks with GPUs: each makes the ranks of its own vertices, and ranks tell each other all shares.
 
 A launch is an iteration over the rows of `gpu_rows`, by the functions of `cuda`. Then each rank sends its region of
-shares to the others as it lies, with its sums at the end, which the next launch adds up. A row is summed up in one
-order, whoever does it, and sums over all vertices are in fixed point: so answers do not depend on the number of ranks,
-bit for bit. The launch after the last iteration sees in the sums that it was the last, and neither it nor those after
-it change anything. The host waits for an exchange when the next one is under way, so the GPU does not wait for it.
+shares, those of vertices with out-edges, to the others as it lies, with its sums at the end, which the next launch adds
+up. A row is summed up in one order, whoever does it, and sums over all vertices are in fixed point: so answers do not
+depend on the number of ranks, bit for bit. The launch after the last iteration sees in the sums that it was the last,
+and neither it nor those after it change anything. The host waits for an exchange when the next one is under way, so the
+GPU does not wait for it.
 """
 
 import functools
@@ -149,7 +150,7 @@ def _iterate(
 
     values = xp.full(n, 1 / num_vertices, dtype) if start is None else by_rows(start)
     jumps = made.scale if walk.jump is None else by_rows(walk.jump)
-    shares = [zeros(sum(each.stop - each.start for each in regions), dtype) for _ in range(2)]
+    shares = [zeros(max(each.stop for each in regions), dtype) for _ in range(2)]
     words = [each.view(np.int64) for each in shares]
     places = [region.stop * dtype.itemsize // 8 - SUMS for region in regions]
     places = [*places[rank:], *places[:rank]]

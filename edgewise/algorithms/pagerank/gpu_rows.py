@@ -2,7 +2,9 @@
 
 Shares of all vertices lie in a region for each rank: that of this rank comes first, and rank 0 after the last one. In
 its region a rank's vertices are in the order of falling out-degrees, as in `cuda_layout`; after them come a share of 0,
-which empty places read, and the sums of the rank. So a region is sent as it lies.
+which empty places read, and the sums of the rank. So a region is sent as it lies. Vertices without out-edges give no
+share: those of this rank lie before its region, which begins with the last few of them, and those of other ranks have
+no place of their own.
 """
 
 from itertools import pairwise
@@ -34,8 +36,9 @@ class RankRows(NamedTuple):
 
     Attributes:
         begins: the first vertex of each rank, and the number of all.
-        regions: where the shares of each rank lie, in elements.
-        numbers: uint32, (n,): where the share of each vertex lies.
+        regions: where what each rank sends lies, in elements.
+        numbers: uint32, (n,): where the share of each vertex lies; of other ranks' vertices without out-edges, a share
+            of 0.
         in_edges, rows: the layout of this rank's rows, whose vertices count from its first.
         scale: by rows: what a rank is multiplied with for one arc (of weight 1).
     """
@@ -59,11 +62,14 @@ def lay_out(graph: Graph, weighted: bool, dtype: np.dtype, rank: int, size: int)
         MemoryLimitError: the GPU has no room for them.
     """
     begins = by_arcs(rank, size, graph.in_offsets).begins
-    regions, own = _regions(begins, rank, dtype.itemsize), slice(begins[rank], begins[rank + 1])
+    own, of_ranks = slice(begins[rank], begins[rank + 1]), list(pairwise(begins))
+    giving = [int(np.count_nonzero(graph.out_degree[low:high])) for low, high in of_ranks]
+    alone = [high - low - gives for (low, high), gives in zip(of_ranks, giving, strict=True)]
+    regions, first = _regions(giving, alone, rank, dtype.itemsize)
     low, high = int(graph.in_offsets[own.start]), int(graph.in_offsets[own.stop])
     making = _making(graph.num_vertices, own.stop - own.start, high - low, dtype.itemsize, weighted)
     with room("laying in-edges out", making.most), scratch(making.most) as outside:
-        numbers = _numbers(graph, begins, regions)
+        numbers = _numbers(graph, begins, giving, first, rank)
         offsets = copy_of(graph.in_offsets[own.start : own.stop + 1] - low)
         in_edges, weights = _in_edges(
             graph, offsets, slice(low, high), numbers, own, weighted, dtype, outside
@@ -109,29 +115,33 @@ def _in_edges(
     return in_edges, weights
 
 
-def _numbers(graph: Graph, begins: list[int], regions: list[slice]) -> Any:
-    """Where the share of each vertex lies."""
-    numbers = empty(graph.num_vertices, np.uint32)
-    for rank, region in enumerate(regions):
-        of_rank = slice(begins[rank], begins[rank + 1])
-        if of_rank.start < of_rank.stop:
-            degrees = copy_of(graph.out_degree[of_rank].astype(np.uint32))
-            numbers[of_rank] = bucket_sort(degrees, scale="exact").positions + np.uint32(region.start)
+def _numbers(graph: Graph, begins: list[int], giving: list[int], first: list[int], rank: int) -> Any:
+    """Where the share of each vertex lies; arguments as for `_regions`, and where the first share of each rank lies."""
+    numbers, nothing = empty(graph.num_vertices, np.uint32), np.uint32(begins[rank + 1] - begins[rank])
+    for other, (low, high) in enumerate(pairwise(begins)):
+        if low < high:
+            degrees, gives = copy_of(graph.out_degree[low:high].astype(np.uint32)), np.uint32(giving[other])
+            place = bucket_sort(degrees, scale="exact").positions
+            without = place - gives if other == rank else nothing
+            numbers[low:high] = cupy().where(place < gives, place + np.uint32(first[other]), without)
     return numbers
 
 
-def _regions(begins: list[int], rank: int, of_rank: int) -> list[slice]:
-    """Where the shares of each rank lie, if each takes `of_rank` bytes."""
-    size, at = len(begins) - 1, 0
-    found = [slice(0, 0)] * size
+def _regions(giving: list[int], alone: list[int], rank: int, of_rank: int) -> tuple[list[slice], list[int]]:
+    """The region of each rank, and where its first share lies.
+
+    Args:
+        giving, alone: how many vertices of each rank have out-edges, and how many have none.
+        rank: this one.
+        of_rank: the bytes of a share.
+    """
+    size, line = len(giving), _LINE // of_rank
+    regions, first, at = [slice(0, 0)] * size, [0] * size, alone[rank] // line * line
     for other in (*range(rank, size), *range(rank)):
-        length = _region_bytes(begins[other + 1] - begins[other], of_rank) // of_rank
-        found[other], at = slice(at, at + length), at + length
-    return found
-
-
-def _region_bytes(num_vertices: int, of_rank: int) -> int:
-    return -(-(num_vertices + 1) * of_rank // _LINE) * _LINE + _LINE
+        before = alone[other] % line
+        length = -(-(before + giving[other] + 1) // line) * line + line
+        regions[other], first[other], at = slice(at, at + length), at + before, at + length
+    return regions, first
 
 
 def _making(num_vertices: int, own: int, arcs: int, of_rank: int, weighted: bool) -> Step:
@@ -152,10 +162,11 @@ def running(graph: Graph, dtype: np.dtype, weighted: bool, size: int, is_there: 
         offsets = graph.in_offsets
         begins = by_arcs(0, size, offsets).begins
         parts = [(high - low, int(offsets[high]) - int(offsets[low])) for low, high in pairwise(begins)]
-    # Two arrays of shares, with the ends of regions; the result; and ranks and jumps of own vertices, twice meanwhile.
+    # Two arrays of shares, at most of all vertices, with the ends of regions; the result; and ranks and jumps of own
+    # vertices, twice meanwhile.
     steps = []
     for own, arcs in parts:
-        run = held(of_rank * (3 * n + 4 * own) + 2 * size * 3 * _LINE)
+        run = held(of_rank * (3 * n + 4 * own) + 2 * size * 4 * _LINE)
         steps.append(run if is_there else in_turn(_making(n, own, arcs, of_rank, weighted), run))
     return max(steps, key=lambda step: step.most)
 

@@ -28,6 +28,7 @@ class Combining(NamedTuple):
         cast, store: device functions that cast to the dtype of messages, and to that in which they are combined.
         encoded, decoded: device functions from a total to what is stored in memory, and back.
         combine_at: ``combine_at(messages, target, value)``: combine a value with the stored one, safely among threads.
+        changes: ``changes(stored, value)``: whether combining a value may change the stored one, as it was read before.
         merged: ``merged(total, other)``: two totals combined, in this order.
         sum_lanes: ``sum_lanes(total, lanes)``: the first of each `lanes` adjacent lanes gets their totals combined.
     """
@@ -40,6 +41,7 @@ class Combining(NamedTuple):
     encoded: Any
     decoded: Any
     combine_at: Any
+    changes: Any
     merged: Any
     sum_lanes: Any
 
@@ -49,8 +51,8 @@ def as_it_is(value: Any) -> Any:
     return value
 
 
-def make_storing(spec: Specification, message: np.dtype) -> tuple[Any, Any, Any]:
-    """`encoded`, `decoded` and `combine_at` of `Combining`."""
+def make_storing(spec: Specification, message: np.dtype) -> tuple[Any, Any, Any, Any]:
+    """`encoded`, `decoded`, `combine_at` and `changes` of `Combining`."""
     name, absorbing = spec.combine.name, spec.combine.name == "ANY"
     if has_keys(spec.combine, message):
         key_of, decoded, _, _ = make_keys(message, name == "MIN")
@@ -66,7 +68,7 @@ def make_storing(spec: Specification, message: np.dtype) -> tuple[Any, Any, Any]
             if value == value:
                 atomic_min(messages, target, encoded(value))
 
-        return encoded, decoded, best_at
+        return encoded, decoded, best_at, device_function(lambda stored, value: encoded(value) < stored)
 
     @device_function
     def decide_at(messages, target, value):
@@ -74,8 +76,14 @@ def make_storing(spec: Specification, message: np.dtype) -> tuple[Any, Any, Any]
         if (value != 0) == absorbing:
             messages[target] = value
 
-    by_name = {"MIN": atomic_min, "MAX": atomic_max, "SUM": atomic_add}
-    return as_it_is, as_it_is, by_name.get(name, decide_at)
+    by_name = {
+        "MIN": (atomic_min, lambda stored, value: value < stored),
+        "MAX": (atomic_max, lambda stored, value: value > stored),
+        "SUM": (atomic_add, lambda stored, value: True),
+    }
+    deciding = decide_at, lambda stored, value: (value != 0) == absorbing and stored != value
+    combine_at, changes = by_name.get(name, deciding)
+    return as_it_is, as_it_is, combine_at, device_function(changes)
 
 
 def make_combining(compiled: CompiledProgram, spec: Specification, message: np.dtype) -> Combining:
@@ -83,7 +91,7 @@ def make_combining(compiled: CompiledProgram, spec: Specification, message: np.d
     kept_as = kept_dtype(message)
     cast, store = (make_cast(dtype, device_function, spec.combine) for dtype in (message, kept_as))
     identity, nothing = kept_as.type(spec.combine.identity(message)), stored_identity(spec.combine, message)
-    encoded, decoded, combine_at = make_storing(spec, message)
+    encoded, decoded, combine_at, changes = make_storing(spec, message)
     combine = compiled.functions.get("combine") or device_function(spec.combine.function)
 
     @device_function
@@ -101,5 +109,5 @@ def make_combining(compiled: CompiledProgram, spec: Specification, message: np.d
 
     absorbing = spec.combine.name == "ANY"
     return Combining(
-        identity, nothing, absorbing, cast, store, encoded, decoded, combine_at, merged, sum_lanes
+        identity, nothing, absorbing, cast, store, encoded, decoded, combine_at, changes, merged, sum_lanes
     )

@@ -1,6 +1,6 @@
 # mypy: disable-error-code="assignment"
 # (A variable of a kernel may be a Python and a NumPy integer by turns: numba unifies them.)
-"""Bitmaps of the elements of an array on a GPU that have a value, and the places of bits as a list.
+"""Bitmaps of the elements of an array on a GPU that have a value, or have changed, and the places of bits as a list.
 
 A warp makes a word at a time (`edgewise.primitives.bitmaps`). To list places in ascending order, each warp
 has words in a row: it counts their bits first, and so all know where their places begin in the list.
@@ -61,6 +61,40 @@ class Marking(NamedTuple):
     value: int
 
 
+class Changing(NamedTuple):
+    """What `change_kernel` takes.
+
+    Attributes:
+        values, told: shape (n,), unsigned; `told` is made equal to `values`.
+        bits: one for each value that differs, shape (number of words,).
+        n: how many values there are.
+        anew: whether `bits` is overwritten; else bits are added.
+    """
+
+    values: Keys
+    told: Keys
+    bits: Int64s
+    n: int
+    anew: bool
+
+
+class Selecting(NamedTuple):
+    """What `select_kernel` takes.
+
+    Attributes:
+        bits, wanted: bitmaps, shape (words,).
+        kept: what is in both; overwritten.
+        count: a zero, to which their number is added.
+        words: the length of the bitmaps.
+    """
+
+    bits: Int64s
+    wanted: Int64s
+    kept: Int64s
+    count: AtomicInt64s
+    words: int
+
+
 class Listing(NamedTuple):
     """What `list_kernel` takes.
 
@@ -91,6 +125,36 @@ def mark_kernel(it):
         if lane() == 0:
             it.bits[w] = word
         count += bits_in(word)
+    if lane() == 0 and count > 0:
+        atomic_add(it.count, 0, count)
+
+
+def change_kernel(it):
+    """Note what has changed; see `Changing`."""
+    for w in range(thread_index() // WARP, _num_words(it.n), num_threads() // WARP):
+        word = np.int64(0)
+        for part in range(0, BITS, WARP):
+            i, differs = w * BITS + part + lane(), False
+            if i < it.n:
+                value = it.values[i]
+                if value != it.told[i]:
+                    it.told[i] = value
+                    differs = True
+            word = word_with(differs, word, part)
+        if lane() == 0:
+            if it.anew == 0:
+                word |= np.int64(it.bits[w])
+            it.bits[w] = word
+
+
+def select_kernel(it):
+    """Keep the bits of both bitmaps; see `Selecting`."""
+    count = np.int64(0)
+    for w in range(thread_index(), it.words, num_threads()):
+        word = np.int64(it.bits[w]) & np.int64(it.wanted[w])
+        it.kept[w] = word
+        count += bits_in(word)
+    count = warp_sum(count)
     if lane() == 0 and count > 0:
         atomic_add(it.count, 0, count)
 
@@ -150,12 +214,27 @@ def marking_types(dtype: np.dtype) -> tuple[Any, ...]:
     return (type_of(Marking, key=dtype),)
 
 
-LISTING = (type_of(Listing),)
+def changing_types(dtype: np.dtype) -> tuple[Any, ...]:
+    """The types of the arguments of `change_kernel` for values of this dtype."""
+    return (type_of(Changing, key=dtype),)
+
+
+SELECTING, LISTING = (type_of(Selecting),), (type_of(Listing),)
 
 
 @functools.cache
 def _marking(dtype: np.dtype) -> Kernel:
     return fixed_kernel(mark_kernel, marking_types(dtype))
+
+
+@functools.cache
+def _changing(dtype: np.dtype) -> Kernel:
+    return fixed_kernel(change_kernel, changing_types(dtype))
+
+
+@functools.cache
+def _selecting() -> Kernel:
+    return fixed_kernel(select_kernel, SELECTING)
 
 
 @functools.cache
@@ -188,14 +267,52 @@ def marked(rows: Sequence[Any], value: int) -> list[Marks]:
         rows: uint8 or uint32, on the GPU.
         value: which one.
     """
-    found = [empty(words_for(len(row)), np.int64) for row in rows]
     counts = zeros(max(1, len(rows)), np.int64)
-    for i, (row, bits) in enumerate(zip(rows, found, strict=True)):
-        if len(row):
-            kernel = _marking(row.dtype)
-            kernel.start([Marking(row, bits, counts[i : i + 1], len(row), value)], _blocks(kernel, len(bits)))
+    found = [bits_equal(row, value, counts[i : i + 1]) for i, row in enumerate(rows)]
     numbers = host_copy(counts).tolist()
     return [Marks(bits, count, len(row)) for row, bits, count in zip(rows, found, numbers, strict=False)]
+
+
+def bits_equal(row: Any, value: int, count: Any = None) -> Any:
+    """A bit for each element of an array that is equal to a value; see `Marking`.
+
+    Args:
+        row: uint8 or uint32, on the GPU.
+        value: which one.
+        count: a zero, int64, shape (1,), on the GPU, to which the number of bits is added.
+    """
+    bits, counted = empty(words_for(len(row)), np.int64), zeros(1, np.int64) if count is None else count
+    if len(row):
+        kernel = _marking(row.dtype)
+        kernel.start([Marking(row, bits, counted, len(row), value)], _blocks(kernel, len(bits)))
+    return bits
+
+
+def changed(arrays: Sequence[Any], told: Sequence[Any]) -> Any:
+    """A bit for each place where one of the arrays differs from what was told of it, which is made equal to it.
+
+    Args:
+        arrays, told: unsigned integers on the GPU, pairs of one dtype; all of one length, and at least one pair.
+    """
+    length = len(told[0])
+    bits = empty(words_for(length), np.int64)
+    for i, (values, known) in enumerate(zip(arrays, told, strict=True)):
+        if length:
+            kernel = _changing(known.dtype)
+            kernel.start([Changing(values, known, bits, length, i == 0)], _blocks(kernel, len(bits)))
+    return bits
+
+
+def among(bits: Any, length: int, wanted: Sequence[Any]) -> list[Marks]:
+    """The bits of a bitmap of so many places that each of others has, too. The host waits once for all of them."""
+    counts, found = zeros(max(1, len(wanted)), np.int64), [empty(len(bits), np.int64) for _ in wanted]
+    for i, (which, kept) in enumerate(zip(wanted, found, strict=True)):
+        if length:
+            kernel, words = _selecting(), len(bits)
+            passed = Selecting(bits, which, kept, counts[i : i + 1], words)
+            kernel.start([passed], _blocks(kernel, -(-words // WARP)))
+    numbers = host_copy(counts).tolist()
+    return [Marks(kept, count, length) for kept, count in zip(found, numbers, strict=False)]
 
 
 def places_of(bits: Any, count: int) -> Any:

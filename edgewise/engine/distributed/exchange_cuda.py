@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.engine.distributed.bitmaps_cuda import Marks, checked_places_of, marked
+from edgewise.engine.distributed.bitmaps_cuda import Marks, among, changed, checked_places_of
 from edgewise.engine.distributed.exchange import columns_of, meaningless
 from edgewise.kernels.cuda.memory import copy_of, cupy
 from edgewise.primitives.bitmaps import words_for
@@ -87,29 +87,31 @@ class WantedOnGpu(NamedTuple):
     """Which vertices of a rank others want to be told of.
 
     Attributes:
-        rows: for each rank, its row of `flags`, or -1 if it wants none.
-        flags: bool, shape (rows, vertices of the rank), on the GPU; None without rows.
+        rows: for each rank, its place among `bits`, or -1 if it wants none.
+        bits: bitmaps of the rank's vertices, on the GPU.
+        length: how many these are.
     """
 
     rows: list[int]
-    flags: Any
+    bits: list[Any]
+    length: int
 
     def parts(self, told: Any, arrays: Sequence[Any]) -> list[Part]:
         """For each rank the vertices that are to be told of and that it wants.
 
         Args:
-            told: a flag for each vertex of this rank.
+            told: a bit for each vertex of this rank.
             arrays: the values of all of these.
         """
-        rows = [] if self.flags is None else list((told & self.flags).view(np.uint8))
         found = [
-            part_of(marks, lambda places: [each[places] for each in arrays])[0] for marks in marked(rows, 1)
+            part_of(marks, lambda places: [each[places] for each in arrays])[0]
+            for marks in among(told, self.length, self.bits)
         ]
         return [nothing() if row < 0 else found[row] for row in self.rows]
 
 
 def wanted_on_gpu(wanted: Sequence[np.ndarray | None], length: int) -> WantedOnGpu:
-    """Which vertices others want, on the GPU; all that want all of them share a row.
+    """Which vertices others want, on the GPU; all that want all of them share a bitmap.
 
     Args:
         wanted: for each rank, a flag for each own vertex, or None for all of them.
@@ -122,7 +124,13 @@ def wanted_on_gpu(wanted: Sequence[np.ndarray | None], length: int) -> WantedOnG
         if flags is not None and flags.any():
             rows[rank] = len(found)
             found.append(flags)
-    return WantedOnGpu(rows, copy_of(np.array(found)) if found else None)
+    return WantedOnGpu(rows, [copy_of(_bitmap(flags)) for flags in found], length)
+
+
+def _bitmap(flags: np.ndarray) -> np.ndarray:
+    """A bit for each flag, int64."""
+    packed = np.packbits(flags, bitorder="little")
+    return np.pad(packed, (0, 8 * words_for(len(flags)) - len(packed))).view("<i8")
 
 
 class SharedOnGpu:
@@ -140,12 +148,8 @@ class SharedOnGpu:
 
     def changes(self) -> list[Part]:
         """For each rank, what it is to be told now."""
-        own, changed = self._own, cupy().zeros(self._own.stop - self._own.start, np.bool_)
-        for array, told in zip(self._arrays, self._told, strict=True):
-            bits = _bits(array[own])
-            changed |= bits != told
-            told[...] = bits
-        return self._wanted.parts(changed, [array[own] for array in self._arrays])
+        values = [array[self._own] for array in self._arrays]
+        return self._wanted.parts(changed([_bits(each) for each in values], self._told), values)
 
     def take(self, part: Part, among: slice) -> None:
         """Take what the rank with the vertices `among` has told."""

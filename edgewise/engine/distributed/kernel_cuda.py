@@ -20,10 +20,9 @@ from edgewise.balance.registry import strategy_of
 from edgewise.engine.cuda.arguments import Arcs, offset_dtype, own_type, stored
 from edgewise.engine.cuda.buffered import nothing
 from edgewise.engine.cuda.combining import Combining, make_combining
-from edgewise.engine.cuda.control import ENDED, UNITS
+from edgewise.engine.cuda.control import COUNT, EDGES, ENDED, UNITS
 from edgewise.engine.cuda.gathering import make_along
 from edgewise.engine.cuda.messages import make_compute, make_scatter
-from edgewise.engine.cuda.vertices import Listing, make_listing
 from edgewise.engine.distributed.gathering_cuda import make_combined_rows, make_gathering, make_kept_rows
 from edgewise.engine.distributed.phases import Phase
 from edgewise.engine.lowering.accessors import make_glue
@@ -43,6 +42,7 @@ from edgewise.kernels.cuda.arguments import (
 from edgewise.kernels.cuda.device import (
     INT64,
     WARP,
+    block_thread,
     cuda,
     device_function,
     inlined,
@@ -51,7 +51,7 @@ from edgewise.kernels.cuda.device import (
     thread_index,
     warp_barrier,
 )
-from edgewise.primitives.deal import TALLY_WORDS, list_nothing
+from edgewise.primitives.deal import TALLY_WORDS, add_to_total, append_by_block, degree
 from edgewise.schedule import MergePath
 
 #: Which threads send along which arcs.
@@ -174,18 +174,22 @@ def _shared_run(it: Any) -> Any:
 
 def make_sending(edge_compute: Any, make_out_edge: Any, combining: Combining) -> Any:
     """The function that sends along the out-edges of listed vertices: ``deliver(it, state, run)``."""
-    cast, store, combine_at = combining.cast, combining.store, combining.combine_at
+    cast, store = combining.cast, combining.store
+    combine_at, changes = combining.combine_at, combining.changes
 
     @device_function
     def visit(takes, v, key, k, context):
-        """Send along one arc; its target need not be of this rank."""
+        """Send along one arc; its target need not be of this rank. Reading is cheaper than writing what is there."""
         if takes:
             stamp, state, run = context
             target = np.int64(run.graph.targets[k])
             sent = edge_compute(make_out_edge(v, target, k, k, run.own), state)
             if sent is not None:
-                combine_at(run.messages, target, store(cast(sent * 1)))
-                run.received[target] = stamp
+                value = store(cast(sent * 1))
+                if changes(run.messages[target], value):
+                    combine_at(run.messages, target, value)
+                if run.received[target] != stamp:
+                    run.received[target] = stamp
         return np.int64(0), np.int64(0)
 
     bodies = Bodies(visit, make_scatter(visit), nothing, nothing, nothing)
@@ -198,22 +202,25 @@ def make_sending(edge_compute: Any, make_out_edge: Any, combining: Combining) ->
     return deliver
 
 
-def make_sweep(decide: Any, listing: Listing) -> Any:
-    """The function that lists and counts the vertices that are active next: ``sweep(it, state, run)``; `decide` says it
-    of one: ``decide(v, stamp, state, run)``."""
-    list_active, count_active = listing
+def make_sweep(decide: Any, lists: bool) -> Any:
+    """The function that counts the vertices that are active next, and `lists` them or does not:
+    ``sweep(it, state, run)``; `decide` says it of one: ``decide(v, stamp, state, run)``."""
 
     @device_function
     def sweep(it, state, run):
-        edges, active, turn = np.int64(0), np.int64(0), np.int64(0)
-        for begin in range(it.low + thread_index() - lane(), it.high, num_threads()):
-            v, goes_on = begin + lane(), False
+        edges, active = np.int64(0), np.int64(0)
+        for begin in range(it.low + thread_index() - block_thread(), it.high, num_threads()):
+            v, goes_on = begin + block_thread(), False
             if v < it.high and decide(v, it.superstep, state, run):
                 goes_on = True
                 active += 1
+                edges += degree(v, run.graph.offsets)
                 run.work.active[v] = it.superstep + 1
-            edges += list_active(v, goes_on, run.work.listed, turn, run)
-        count_active(edges, active, turn, run)
+            if lists:
+                append_by_block(run.work.listed, run.control, COUNT, v, goes_on, run.tally)
+        add_to_total(edges, 0, run.tally, run.control, EDGES)
+        if not lists:
+            add_to_total(active, 1, run.tally, run.control, COUNT)
 
     return sweep
 
@@ -337,7 +344,6 @@ def make_rank_kernel(
     glue = make_glue(compiled, binding, uniform, device_function)
     make_state, fill_fields, proceed = glue.make_state, glue.fill_fields, functions["proceed"]
     deliver, compute, join = make_delivering(compiled, binding, message, glue, pulls)
-    listing = make_listing(not pulls, list_nothing)
 
     @device_function
     def computed(v, stamp, state, run):
@@ -346,7 +352,7 @@ def make_rank_kernel(
         return due and compute(v, stamp, state, run)
 
     start, resume, sweep, count = (
-        make_sweep(decide, listing)
+        make_sweep(decide, not pulls)
         for decide in (
             make_deciding(functions["initialize"]),
             make_deciding(functions["resume"]),

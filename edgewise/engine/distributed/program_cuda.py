@@ -205,7 +205,7 @@ class DistributedGpuProgram(AbstractEngine):
         folded = 2 * length * sum(dtype.itemsize for dtype in binding.aggregates.values())
         written = sum(m * binding.edge[name].itemsize for name in spec.edge_writes)
         messages = n * (8 + kept) + length * (4 + 8 * (not self.pulls)) + slots * m
-        packing = n * (_PACKING + 2 * max(kept, of_vertex)) + length * (of_vertex + 3 * self.group.size)
+        packing = n * (_PACKING + 2 * max(kept, of_vertex)) + length * (of_vertex + self.group.size)
         return held(n * of_vertex + copies + written + folded + messages + packing)
 
     def _kernel(self, parameters: dict[str, Any], uniform: frozenset[str]) -> Kernel:

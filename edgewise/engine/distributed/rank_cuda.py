@@ -10,7 +10,7 @@ from edgewise.balance.contract import Plan
 from edgewise.engine.cuda.arguments import Arcs, stored_identity
 from edgewise.engine.cuda.control import CONTROL, COUNT, EDGES, ENDED
 from edgewise.engine.cuda.vertices import FOLDS
-from edgewise.engine.distributed.bitmaps_cuda import marked
+from edgewise.engine.distributed.bitmaps_cuda import bits_equal, marked
 from edgewise.engine.distributed.channel_cuda import Channel
 from edgewise.engine.distributed.exchange import columns_of
 from edgewise.engine.distributed.exchange_cuda import (
@@ -303,7 +303,7 @@ class GpuRank(Rank):
         return SharedOnGpu(arrays, self._own, there)
 
     def _active_for(self) -> list[Part]:
-        return self._wanted_there.parts(self._is_active(self._own), [])
+        return self._wanted_there.parts(bits_equal(self._stamps[self._own], self._superstep + 1), [])
 
     def _placed(self, part: Part, among: slice) -> Any:
         return placed(part, among, [])[0]
