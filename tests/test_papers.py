@@ -35,7 +35,7 @@ from benchmarks.papers.load_balancing_tables import (
 from benchmarks.table import fill
 
 ROOT = Path(__file__).parent.parent
-MEASURED = ROOT / "benchmarks" / "results" / "papers" / "load_balancing-2026-11-27-H100.csv"
+MEASURED = ROOT / "benchmarks" / "results" / "papers" / "load_balancing-2026-11-28-H100.csv"
 DOCUMENT = ROOT / "docs" / "papers" / "load_balancing.md"
 #: Kernel, of that delivering, overhead and layout in milliseconds, and bytes of what a strategy makes.
 COSTS = {
