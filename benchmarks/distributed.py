@@ -111,7 +111,12 @@ def run_as_rank(path: str, repeat: int, output: str, only: str) -> None:
         "arcs": graph.num_arcs,
         "ranks": group.size,
     }
-    for name in only.split(",") if only else [*all_programs, *([] if whole else ALGORITHMS)]:
+    chosen = only.split(",") if only else [*all_programs, *([] if whole else ALGORITHMS)]
+    if unknown := set(chosen) - {*all_programs, *ALGORITHMS}:
+        sys.exit(
+            f"--only has {', '.join(unknown)}; expected some of {', '.join([*all_programs, *ALGORITHMS])}"
+        )
+    for name in chosen:
         row = known | {"program": name}
         if name in ALGORITHMS:
             found.append(row | row_of_algorithm(name, graph, repeat))
@@ -158,7 +163,7 @@ def row_of_algorithm(name: str, graph: ew.Graph, repeat: int) -> dict[str, Any]:
     if name == "pagerank":
         row["bound_bytes"] += result.supersteps * group.total(8 * shares_needed(graph, group))
     found = {"supersteps": result.supersteps, "right": right, "source": values.get("source", "")}
-    return found | {"grid": False} | row | {"told": ""}
+    return found | {"grid": False} | row | {"told": "", "counted_bytes": ""}
 
 
 def shares_needed(graph: ew.Graph, group: Group) -> int:
