@@ -35,7 +35,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.distributed_gpu import nearly_equal, run_as_gpu_rank
-from benchmarks.distributed_tasks import ITERATIONS, SOURCES, programs, seconds_of, write_rows
+from benchmarks.distributed_tasks import ITERATIONS, programs, seconds_of, write_rows
 from benchmarks.graphs import WEIGHTS, source_of
 from benchmarks.results import csv_rows, rows_file
 from edgewise.engine.distributed import exchange
@@ -47,6 +47,8 @@ FIELDS = (
     "graph", "vertices", "arcs", "program", "ranks", "ms", "plain_ms", "supersteps", "exchanges", "sent_bytes",
     "bound_bytes", "right", "source", "grid", "told", "counted_bytes",
 )  # fmt: skip
+#: Sources of betweenness on CPUs.
+FEW_SOURCES = 4
 ONE_THREAD = ew.Schedule(num_threads=1)
 #: With `--device cuda`.
 FIELDS_GPU = (*FIELDS[:-6], "exchange_share", "channel", "right", "source")
@@ -153,7 +155,9 @@ def row_of_algorithm(name: str, graph: ew.Graph, repeat: int) -> dict[str, Any]:
         values = {"source": graph.vertices[source_of(graph)]}
     elif name == "betweenness":
         begins = np.flatnonzero(graph.out_degree)
-        values = {"sources": graph.ids_of(np.random.default_rng(1).choice(begins, SOURCES, replace=False))}
+        values = {
+            "sources": graph.ids_of(np.random.default_rng(1).choice(begins, FEW_SOURCES, replace=False))
+        }
     plain = partial(find, graph, device="cpu", schedule=ONE_THREAD, **values)
     distributed = partial(plain, distributed=True)
     result, expected = distributed(), plain()
