@@ -283,6 +283,7 @@ class _Part:
         whole = piece[head : len(piece) - tail]
         if head:
             self._add_bytes(place, piece[:head])
+        if whole.ctypes.data % WORD:
             whole = whole.copy()  # so that its words are aligned
         add_to_blocks(self._sums, (place + head) // WORD, whole.view("<u8"))
         if tail:
@@ -305,7 +306,9 @@ class _Part:
 def block_sums(values: np.ndarray) -> np.ndarray:
     """The checksums of an array's blocks, as a file of it would have."""
     part = _Part("", values.dtype, len(values), 0)
-    part.add(0, np.ascontiguousarray(values).view(np.uint8))
+    for start in range(0, len(values), _PIECE):  # of which some are copied
+        piece = np.ascontiguousarray(values[start : start + _PIECE])
+        part.add(start * values.itemsize, piece.view(np.uint8))
     return part.finished_sums()
 
 
