@@ -198,3 +198,7 @@ def test_what_can_be_told_of_a_program_without_a_key_is(monkeypatch: pytest.Monk
     assert "numba.np.ufunc.dufunc.DUFunc" in found[0]
     monkeypatch.setitem(globals(), "FACTOR", 4.0)
     assert text(1, helper_of(1.0)) != found[0]
+    monkeypatch.undo()
+    assert text(1, helper_of(1.0)) == found[0]
+    monkeypatch.setitem(globals(), "doubled", numba.vectorize(["float64(float64)"])(lambda x: 3 * x))
+    assert text(1, helper_of(1.0)) != found[0]

@@ -44,8 +44,8 @@ def is_same(value: Any, before: Any) -> bool:
 
 
 class Seen(NamedTuple):
-    """The functions described so far, with their numbers, and what is watched (`Specification.watched`); whether of a
-    value whose content cannot be told the class is."""
+    """The functions described so far, with their numbers, and what is watched (`Specification.watched`); whether a
+    value whose content cannot be told is described by its class and name, instead of raising `Unknown`."""
 
     numbers: dict[int, int]
     watched: list[tuple[Callable[[], Any], Any]]
@@ -101,6 +101,9 @@ def describe(value: Any, seen: Seen) -> Iterator[str]:
         yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
     else:
         yield seen.unknown(kind)
+        yield str(getattr(value, "__name__", ""))
+        wrapped = getattr(value, "__wrapped__", None)  # by `numba.vectorize`, say
+        yield from describe(wrapped, seen)
 
 
 def _describe_type(kind: Any, seen: Seen) -> Iterator[str]:

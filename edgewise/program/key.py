@@ -31,8 +31,8 @@ def program_key(spec: Any) -> str | None:
 
 
 def program_text(spec: Any) -> str:
-    """What can be told of a program without a key: as its key, but of a value that cannot be told only the class, and
-    with the program's name."""
+    """What can be told of a program without a key: as its key, but of a value that cannot be told only the class and
+    the name, with that of the program."""
     name = f"{spec.program.__module__}.{spec.program.__qualname__}"
     return "\n".join([name, *_parts(spec, Seen({}, [], skips_unknown=True))])
 
