@@ -22,7 +22,7 @@ from edgewise.engine.lowering.compiled import compiled_for
 from edgewise.errors import DeviceError, DistributedError, ParameterError, ProgramError, ScheduleError
 from edgewise.execution import Chosen, Execution, as_schedule
 from edgewise.graph import Graph, check_graph
-from edgewise.graph.likeness import digest_in_file, digest_in_memory
+from edgewise.graph.likeness import digest_of_graph
 from edgewise.kernels.cache import program_function
 from edgewise.kernels.cpu.team import available_threads
 from edgewise.kernels.door import cuda_door, cuda_problem
@@ -37,8 +37,6 @@ from edgewise.text import shown
 _DEVICES = ("cpu", "auto", "cuda")
 #: The supersteps between two checkpoints, if nothing is said.
 EVERY = 10
-#: Rows and arcs of a graph in memory by which it is compared with those of other ranks.
-_LOOKED_AT = 1024
 #: What a result has beside what each result has: no vertex field may have such a name.
 _OWN_NAMES = {"group_rank", "group_size", "vertices", "sent_bytes", "gather", "write", "leading"}
 
@@ -396,11 +394,11 @@ def schedule_of_rank(name: str, schedule: Any) -> Schedule:
 
 
 def _check_same_graph(name: str, graph: Graph, group: Group, word: int) -> list[int]:
-    """Refuse graphs that differ between ranks: by the checksums of their files, else as far as a look at them tells.
-    What word each rank told beside that is returned."""
+    """Refuse graphs that differ between ranks, by digests of all that they hold. What word each rank told beside that
+    is returned."""
     call, n, m = zlib.crc32(name.encode()), graph.num_vertices, graph.num_arcs
     head = np.array([call, n, m], np.int64).tobytes()
-    content = digest_in_file(graph, in_edges=True) or digest_in_memory(graph, _LOOKED_AT)
+    content = digest_of_graph(graph, in_edges=True) if group.size > 1 else b""
     parts, words = group.everywhere(np.frombuffer(head + content, np.uint8), word)
     for rank, told in enumerate(parts):
         if len(told) != len(head + content) or told[:8].view(np.int64)[0] != call:

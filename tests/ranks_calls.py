@@ -3,11 +3,13 @@
 ``ranks_calls.py FOLDER few`` takes a part of the files.
 """
 
+import pickle
 import sys
 import warnings
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 from pagerank import PageRank
 from sssp import SSSP
@@ -27,6 +29,7 @@ from edgewise.errors import (
     ProgramWarning,
 )
 from edgewise.io.columns import write_columns
+from edgewise.program.inspect import specification
 
 
 class Everything(ew.Program):
@@ -177,6 +180,119 @@ def check_refused_calls(group: Group) -> None:
         assert 'expected checkpoint="folder" beside it' in str(error)
 
 
+@numba.vectorize(["float64(float64)"])
+def doubled(x: Any) -> Any:
+    return x + x
+
+
+class Tolled(ew.Program):
+    """An edge field that is an attribute of the graph."""
+
+    toll = ew.edge("float64")
+    paid = ew.vertex("float64")
+    combine = ew.SUM
+    max_supersteps = 1
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return edge.toll
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        state.paid[v] = message
+        return ew.HALT
+
+
+def without_key(other: bool) -> type[ew.Program]:
+    """Two programs of one name, of which neither has a key."""
+
+    class Body(ew.Program):
+        value = ew.vertex("float64")
+        combine = ew.SUM
+        max_supersteps = 1
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return 1.0
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.value[v] = doubled(message)
+            return ew.HALT
+
+    own = Body
+
+    class Body(ew.Program):
+        value = ew.vertex("float64")
+        combine = ew.SUM
+        max_supersteps = 1
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return 1.0
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.value[v] = doubled(message) + 1.0
+            return ew.HALT
+
+    assert specification(own).key is specification(Body).key is None
+    assert own.__qualname__ == Body.__qualname__
+    return Body if other else own
+
+
+def check_likeness(folder: Path, group: Group) -> None:
+    """What differs on one rank, in one place anywhere, is refused on all; what is the same is not, however made."""
+    n, last, place = 150_000, group.rank == group.size - 1, 70_001
+    draw = np.random.default_rng(5)
+    offsets = np.r_[0, np.sort(draw.integers(0, 2 * n, n - 1)), 2 * n].astype(np.int32)
+    targets, weights = draw.integers(1, n, 2 * n).astype(np.int32), draw.random(2 * n)
+    names, toll, integers = [f"n{i}" for i in range(n)], draw.random(2 * n), np.arange(n) * 3
+
+    def at(values: Any, value: Any) -> Any:
+        """These values, but on the last rank with another one in one place."""
+        found = values.copy()
+        found[place] = value if last else found[place]
+        return found
+
+    def graph(offsets=offsets, targets=targets, weights=weights, vertices=None, toll=toll) -> ew.Graph:
+        return ew.Graph.from_csr(offsets, targets, weights, vertices=vertices, edge_attributes={"toll": toll})
+
+    row = int(np.flatnonzero(np.diff(offsets[place:]))[0]) + place
+    moved = offsets.copy()
+    moved[row] += last
+    others = {
+        "offset": graph(offsets=moved),
+        "target": graph(targets=at(targets, 0)),
+        "weight": graph(weights=at(weights, 2.0)),
+        "id": graph(vertices=at(integers, 1)),
+        "name": graph(vertices=at(names, "another")),
+        "no weights": graph(weights=None if last else weights),
+    }
+    same = graph(vertices=names)
+    same.save(folder / f"same-{group.rank}.edgewise")
+    others["in a file"] = ew.load(folder / f"same-{group.rank}.edgewise") if last else same
+    for name, other in others.items():
+        error = error_of(lambda other=other: ew.bfs(other, other.vertices[0], distributed=True))
+        assert isinstance(error, DistributedError), (name, error)
+        assert "of other arcs, weights or ids; expected the same on all ranks" in str(error), (name, error)
+    tolled = graph(toll=at(toll, -1.0))
+    assert ew.bfs(tolled, 0, distributed=True).graph is tolled
+    for call in (
+        lambda: ew.run(Tolled(), tolled, distributed=True),
+        lambda: ew.run(Tolled(toll=at(toll, -1.0)), same, distributed=True),
+        lambda: ew.run(without_key(last)(), same, distributed=True),
+    ):
+        error = error_of(call)
+        assert isinstance(error, DistributedError), error
+        assert "has another program, or other parameters, values or options" in str(error), error
+    ew.run(without_key(False)(), same, distributed=True)
+    if last:
+        same = pickle.loads(pickle.dumps(same))
+    found = ew.run(Tolled(**({"toll": same.arc_attribute("toll")} if last else {})), same, distributed=True)
+    assert found.gather().paid.sum() > 0
+
+
 def check_prepared(group: Group) -> None:
     """A prepared program runs on ranks, each time with the answer of `ew.run`."""
     graph = graph_with("integers")
@@ -210,6 +326,7 @@ def main() -> None:
     folder, group = Path(sys.argv[1]), connect()
     check_prepared(group)
     check_refused_calls(group)
+    check_likeness(folder, group)
     check_written(folder, group, "few" in sys.argv)
     check_refused_files(folder, group)
     check_endless(group)

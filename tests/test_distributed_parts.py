@@ -17,7 +17,6 @@ from edgewise.engine.distributed.group import Group, connect, timeout_seconds
 from edgewise.engine.distributed.partition import Ranges, blocks_of, by_arcs
 from edgewise.engine.distributed.waiting import Waiting
 from edgewise.errors import DistributedError, EdgewiseError, ScheduleError
-from edgewise.graph.likeness import digest_in_file, digest_in_memory
 
 DTYPES = [np.dtype(name) for name in ("bool", "int32", "int64", "float32", "float64")]
 ODD = np.array([np.nan, -0.0, 0.0, np.inf, -np.inf, 1.5])
@@ -396,27 +395,3 @@ class TestWaiting:
     def test_few_vertices_and_those_of_other_programs_do_not_wait(self, how):
         assert not self.begun(**how)
         assert self.active.any() and self.release(2) == []
-
-
-def test_digests_tell_graphs_of_other_ids_or_arcs_apart() -> None:
-    """Sets of texts are listed in another order by each process, so only their class counts."""
-    ends = np.array([0, 1, 2]), np.array([1, 2, 0])
-    kinds: list[list[object]] = [
-        [0, 1, 2],
-        [5, 6, 7],
-        [7, 6, 5],
-        [2**63, 2**63 + 1, 2**63 + 2],
-        ["a", "b", "c"],
-        ["a", "b", "d"],
-        [(1, "a"), (1, "b"), (2, "a")],
-        [(1, "a"), (1, "b"), ("2", "a")],
-        [1, "1", 2.5],
-    ]
-    graphs = [ew.Graph.from_csr([0, 1, 2, 3], ends[1], vertices=ids) for ids in kinds]
-    graphs.append(ew.Graph.from_csr([0, 1, 2, 3], ends[1][::-1].copy()))
-    graphs.append(ew.Graph.from_csr([0, 1, 2, 3], ends[1], directed=True, weights=[1, 2, 3]))
-    assert len({digest_in_memory(graph, 10) for graph in graphs}) == len(graphs)
-    sets = [[frozenset("ab"), frozenset("cd")], [frozenset("ba"), frozenset("xy")]]
-    alike = {ew.Graph.from_csr([0, 1, 1], [1], vertices=ids)._ids.digest for ids in sets}
-    assert len(alike) == 1
-    assert {digest_in_file(graph) for graph in graphs} == {b""}

@@ -1,8 +1,10 @@
 """Graphs: against a model of plain dictionaries, and by their named properties."""
 
 import contextlib
+import copy
+import pickle
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -342,6 +344,31 @@ def test_arrays_are_read_only_and_input_is_not_changed() -> None:
     assert graph.targets.tolist() == [1, 0]
     assert graph.weights is not None
     assert graph.weights.tolist() == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint64])
+def test_listed_ids_are_copied(dtype: type) -> None:
+    ids = np.array([7, 5, 6], dtype)
+    graphs = [
+        Graph.from_edges([5, 6], [6, 7], vertices=ids),
+        Graph.from_csr([0, 0, 1, 2], [2, 0], vertices=ids),
+    ]
+    ids[0] = 6
+    assert [graph.vertices.tolist() for graph in graphs] == [[7, 5, 6]] * 2
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda graph: pickle.loads(pickle.dumps(graph))]
+)
+def test_copies_are_read_only_as_well(copied: Callable[[Graph], Graph]) -> None:
+    columns = [3, 4], [4, 9], [1.0, 2.0]
+    graph = Graph.from_edges(*columns, edge_attributes={"toll": [5, 6]})
+    graph.make_in_edges()
+    assert len(graph.vertices) == 3  # kept from now on
+    for each in (copied(graph), copied(graph).reverse()):
+        arrays = [each.offsets, each.targets, each.weights, each.vertices, each.edge_numbers, each.in_sources]
+        arrays += [each.edge_attributes["toll"], each.arc_attribute("toll")]
+        assert not any(array.flags.writeable for array in arrays if array is not None)
 
 
 def test_repr_and_memory() -> None:

@@ -28,7 +28,7 @@ from edgewise.graph.making import (
     weight_dtype,
 )
 from edgewise.graph.resident import Placement, Resident
-from edgewise.kernels.cpu.launch import sealed
+from edgewise.kernels.cpu.launch import all_sealed, sealed
 from edgewise.layout.slots import arrange, degrees_of
 from edgewise.memory import Step, give_back, held, in_turn
 from edgewise.text import listed, shown
@@ -53,6 +53,8 @@ class Adjacency:
             self._attributes = FileAttributes(rows.file)
         #: Edge attributes as values of arcs, by name and dtype: see `edgewise.graph.attributes`.
         self.arc_attributes: dict[tuple[str, np.dtype], np.ndarray] = {}
+        #: Digests of its arrays, see `edgewise.graph.likeness`.
+        self.digests: dict[Any, bytes] = {}
         #: Programs laid out for this graph, see `edgewise.run`.
         self.programs: OrderedDict[Any, Any] = OrderedDict()
         #: Parts of rows in a file that were checked by themselves, see `part`.
@@ -69,8 +71,15 @@ class Adjacency:
             "residents": {},
             "placement": None,
             "arc_attributes": {},
+            "digests": {},
             "_parts": {},
         }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Arrays come out of a pickle, and of a deep copy, writable."""
+        vars(self).update(all_sealed(state))
+        if isinstance(self._attributes, dict):
+            self._attributes = all_sealed(self._attributes)
 
     @property
     def itself(self) -> Self:
@@ -162,7 +171,9 @@ class Adjacency:
         graph._edge_numbers = sealed(arcs() if numbers is None else in_order(numbers, arcs()))
         graph._attributes = self._attributes
         if isinstance(self._rows, FileRows):  # what is in the file belongs to this graph
-            graph._attributes = {name: np.array(values) for name, values in self.edge_attributes.items()}
+            graph._attributes = {
+                name: sealed(np.array(values)) for name, values in self.edge_attributes.items()
+            }
         return graph
 
     @property

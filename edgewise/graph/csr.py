@@ -30,7 +30,7 @@ from edgewise.graph.buckets import (
     sorts,
 )
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.cpu.launch import launch, sealed
+from edgewise.kernels.cpu.launch import all_sealed, launch, sealed
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.memory import Step
 
@@ -55,6 +55,10 @@ class Rows:
     offsets: np.ndarray
     targets: np.ndarray
     weights: np.ndarray | None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """See `edgewise.graph.adjacency.Adjacency.__setstate__`."""
+        vars(self).update(all_sealed(state))
 
     @property
     def nbytes(self) -> int:

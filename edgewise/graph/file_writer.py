@@ -283,6 +283,7 @@ class _Part:
         whole = piece[head : len(piece) - tail]
         if head:
             self._add_bytes(place, piece[:head])
+        if whole.ctypes.data % WORD:
             whole = whole.copy()  # so that its words are aligned
         add_to_blocks(self._sums, (place + head) // WORD, whole.view("<u8"))
         if tail:
@@ -305,7 +306,11 @@ class _Part:
 def block_sums(values: np.ndarray) -> np.ndarray:
     """The checksums of an array's blocks, as a file of it would have."""
     part = _Part("", values.dtype, len(values), 0)
-    part.add(0, np.ascontiguousarray(values).view(np.uint8))
+    as_words = values.flags.c_contiguous and values.ctypes.data % WORD == 0
+    step = max(1, len(values)) if as_words else _PIECE // values.itemsize  # else each piece is copied
+    for start in range(0, len(values), step):
+        piece = np.ascontiguousarray(values[start : start + step])
+        part.add(start * values.itemsize, piece.view(np.uint8))
     return part.finished_sums()
 
 

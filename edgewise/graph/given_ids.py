@@ -13,7 +13,7 @@ from edgewise.text import shown
 
 
 def ids_in_order(vertices: Any, num_vertices: int | None = None) -> Ids:
-    """The given ids, which must be distinct, and as many as there are vertices if that is known."""
+    """The given ids, which must be distinct, and as many as there are vertices if that is known; copied."""
     if isinstance(vertices, set | frozenset):
         raise GraphError("vertices is a set, which has no order; expected a list, or another sequence")
     column = as_id_column(vertices, "vertices")
@@ -31,7 +31,7 @@ def ids_in_order(vertices: Any, num_vertices: int | None = None) -> Ids:
     in_order = np.sort(column)
     if (in_order[1:] == in_order[:-1]).any():
         _refuse_double(column.tolist())
-    return Ids(n, column.astype(np.int64) if column.dtype == np.int32 else column)
+    return Ids(n, column.astype(np.int64 if column.dtype == np.int32 else column.dtype))
 
 
 def given_ids(vertices: Any, num_vertices: int | None) -> Ids | None:

@@ -2,7 +2,6 @@
 
 import operator
 import sys
-import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,13 +10,12 @@ import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError, OutputError
 from edgewise.graph.foreign_arrays import as_numpy
+from edgewise.kernels.cpu.launch import all_sealed
 from edgewise.memory import Step, held, in_turn
 from edgewise.text import shown
 
 #: Bytes of an id that is an object, in the dictionary of ids, while that is made from a list.
 POSITION_BYTES = 8 + 32 + 90
-#: Ids that are looked at for their digest.
-_LOOKED_AT = 1 << 16
 
 
 def check_not_masked(column: Any, name: str, error: type[EdgewiseError] = GraphError) -> None:
@@ -83,6 +81,10 @@ class Ids:
                 f"the graph would have {self.num_vertices:,} vertices; at most 2**31 - 1 can be had"
             )
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """See `edgewise.graph.adjacency.Adjacency.__setstate__`."""
+        vars(self).update(all_sealed(state))
+
     @cached_property
     def array(self) -> np.ndarray:
         """The ids, shape (num_vertices,), read-only."""
@@ -105,18 +107,6 @@ class Ids:
         """The indices in ascending order of their integer ids."""
         assert self.given is not None
         return np.argsort(self.given)
-
-    @cached_property
-    def digest(self) -> int:
-        """A number that differs, most likely, from that of other ids: of integers it depends on all of them, of others
-        on some thousands."""
-        if self.given is None:
-            return 0
-        if not self.are_objects:
-            return zlib.crc32(np.ascontiguousarray(self.given).data)
-        places = np.linspace(0, max(0, self.num_vertices - 1), min(self.num_vertices, _LOOKED_AT))
-        texts = map(_lasting, self.given[places.astype(np.int64)].tolist())
-        return zlib.crc32("\0".join(texts).encode("utf-8", "surrogatepass"))
 
     def may_be_one(self, vertex: Any) -> bool:
         """Whether this can be the id of one vertex; else it is a sequence of ids."""
@@ -223,13 +213,6 @@ class Ids:
             known = f"its {self.num_vertices:,} ids are such as {self.some()}"
         wanted = vertex.item() if isinstance(vertex, np.generic) else vertex
         return GraphError(f"the graph has no vertex {shown(wanted)}; {known}")
-
-
-def _lasting(value: Any) -> str:
-    """A text of an id that is the same in all processes; that of others than numbers and texts is its class."""
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_lasting, value))})"
-    return repr(value) if isinstance(value, str | int | float | bytes) else type(value).__qualname__
 
 
 def named_ids(names: list[Any]) -> Ids:

@@ -24,10 +24,10 @@ from edgewise.errors import FileChangedError, ParseError
 from edgewise.graph import csr
 from edgewise.graph.file_map import GraphFile
 from edgewise.graph.file_rows import FileRows, checked_array
-from edgewise.graph.file_sums import checksum
-from edgewise.graph.file_writer import GraphWriter, block_sums
+from edgewise.graph.file_writer import GraphWriter
 from edgewise.graph.graph import Graph
 from edgewise.graph.ids import Ids
+from edgewise.graph.likeness import checksum_of
 from edgewise.graph.moved import MovedGraph, moved_graph
 from edgewise.kernels.cpu.launch import sealed
 from edgewise.kernels.door import cuda_door
@@ -191,8 +191,7 @@ def key_of(graph: Graph) -> bytes:
             continue
         values = getattr(graph, name)
         if values is not None:
-            sums = checksum(block_sums(values).tobytes())
-            digest.update(f" {name} {values.dtype.newbyteorder('<').str} {sums}".encode())
+            digest.update(f" {name} {values.dtype.newbyteorder('<').str} {checksum_of(values)}".encode())
     return digest.digest()
 
 

@@ -44,10 +44,18 @@ def is_same(value: Any, before: Any) -> bool:
 
 
 class Seen(NamedTuple):
-    """The functions described so far, with their numbers, and what is watched (`Specification.watched`)."""
+    """The functions described so far, with their numbers, and what is watched (`Specification.watched`); whether a
+    value whose content cannot be told is described by its class and name, instead of raising `Unknown`."""
 
     numbers: dict[int, int]
     watched: list[tuple[Callable[[], Any], Any]]
+    skips_unknown: bool = False
+
+    def unknown(self, kind: Any) -> str:
+        """The text of a value of this class whose content cannot be told. Raises Unknown."""
+        if not self.skips_unknown:
+            raise Unknown
+        return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def describe(value: Any, seen: Seen) -> Iterator[str]:
@@ -92,7 +100,10 @@ def describe(value: Any, seen: Seen) -> Iterator[str]:
     elif isinstance(value, types.BuiltinFunctionType | np.ufunc):
         yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
     else:
-        raise Unknown
+        yield seen.unknown(kind)
+        yield str(getattr(value, "__name__", ""))
+        wrapped = getattr(value, "__wrapped__", None)  # by `numba.vectorize`, say
+        yield from describe(wrapped, seen)
 
 
 def _describe_type(kind: Any, seen: Seen) -> Iterator[str]:
@@ -106,7 +117,7 @@ def _describe_type(kind: Any, seen: Seen) -> Iterator[str]:
         yield str(kind._fields)
         yield from describe(tuple(kind._field_defaults.items()), seen)
     elif kind.__module__ not in ("builtins", "numpy"):
-        raise Unknown
+        yield seen.unknown(kind)
 
 
 def _is_named_tuple(kind: type) -> Any:

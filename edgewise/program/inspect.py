@@ -5,19 +5,17 @@ decided here, once for all engines, and is reported with the user's function and
 """
 
 import ast
-import functools
 import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from edgewise.errors import ProgramError
 from edgewise.program.assigned import Paths
-from edgewise.program.content import Seen, Unknown, describe, held, is_same
+from edgewise.program.content import held, is_same
 from edgewise.program.declarations import (
     EDGE_NAMES,
     HOOKS,
@@ -38,8 +36,9 @@ from edgewise.program.declare import (
     VertexField,
 )
 from edgewise.program.draws import draws_of, with_draws
-from edgewise.program.helpers import check_body, check_helpers, helpers_of
-from edgewise.program.source import UserFunction, all_references, constant_text, source_of
+from edgewise.program.helpers import check_body, check_helpers
+from edgewise.program.key import program_key
+from edgewise.program.source import UserFunction, all_references, source_of
 from edgewise.text import shown
 
 
@@ -435,37 +434,6 @@ class _Checker:
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def program_key(spec: Specification) -> str | None:
-    """The text of `Specification.key`. Its parts are `watched` from now on."""
-    seen = Seen({}, spec.watched)
-    try:
-        parts = [part for function in spec.functions.values() for part in describe(function.function, seen)]
-    except Unknown:
-        spec.watched += [
-            (each.look_up, held(each.value))
-            for own in spec.functions.values()
-            for function in (own, *helpers_of(own))
-            for each in all_references(function.function)
-        ]
-        return None
-    for base in spec.program.__mro__:
-        if base not in (Program, object):
-            spec.watched.append((functools.partial(_attributes, base), held(_attributes(base))))
-    fields = [
-        f"{name}:{type(value).__name__}"
-        for group in (spec.vertex_fields, spec.edge_fields, spec.parameters, spec.aggregators)
-        for name, value in group.items()
-    ]
-    combiners = [spec.combine, *(declared.combine for declared in spec.aggregators.values())]
-    combines = [f"{each.name} {constant_text(each.identity(np.dtype(np.float64)))}" for each in combiners]
-    return "\n".join([np.__version__, *fields, *combines, str(spec.program.asynchronous), *parts])
-
-
-def _attributes(owner: type) -> dict[str, Any]:
-    """The attributes of a class that can be parts of a program."""
-    return {name: value for name, value in vars(owner).items() if not name.startswith("_")}
 
 
 def _let_draw(spec: Specification) -> None:

@@ -10,10 +10,8 @@ from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.constants import Constants
 from edgewise.errors import DistributedError, ProgramError
 from edgewise.graph.attributes import ArcAttribute
-from edgewise.graph.likeness import digest_in_file, digest_in_memory
-
-#: Rows and arcs of a graph that a checkpoint's digest is made of.
-_LOOKED_AT = 1 << 16
+from edgewise.graph.likeness import digest_of_array, digest_of_attribute, digest_of_graph
+from edgewise.program.key import program_text
 
 
 def check_same_call(
@@ -50,15 +48,15 @@ def digest_of_run(
     given: dict[str, Any],
     constants: Constants,
 ) -> str:
-    """A digest of what the state of a run depends on; of arcs and attributes of a large graph, of some of them."""
+    """A digest of what the state of a run depends on: all of the program, as far as it can be told, of the graph, and
+    of what is given."""
     spec, graph = binding.spec, binding.graph
-    some = np.linspace(0, max(0, graph.num_arcs - 1), min(graph.num_arcs, _LOOKED_AT)).astype(np.int64)
     values: list[Any] = []
     for name in sorted(given):
         kind = "initial" if name in spec.vertex_fields else "edge"
+        array = constants.arrays[kind, name]
         of_graph = isinstance(given[name], ArcAttribute)
-        values += name, constants.arrays[kind, name][some] if of_graph else constants.arrays[kind, name]
-    code = spec.key or f"{spec.program.__module__}.{spec.program.__qualname__}"
+        values += name, digest_of_attribute(graph, name, array) if of_graph else digest_of_array(array)
+    code = spec.key or program_text(spec)
     counts = graph.num_vertices, graph.num_arcs, str(message)
-    content = digest_in_file(graph) or digest_in_memory(graph, _LOOKED_AT)
-    return digest_of(code, sorted(parameters.items()), *counts, content, *values)
+    return digest_of(code, sorted(parameters.items()), *counts, digest_of_graph(graph), *values)

@@ -1,6 +1,6 @@
 """Launch kernels: on a team where the work is worth waking it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -53,3 +53,8 @@ def sealed(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def all_sealed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name, with the arrays among them read-only."""
+    return {name: sealed(value) if isinstance(value, np.ndarray) else value for name, value in values.items()}
