@@ -156,7 +156,7 @@ def begin(
         progress, memory_limit: see `edgewise.execution.admit`.
         cpu, cuda, program: the forms; if there is no program, a text for what has none: "by weights".
         ranks: the form for several ranks, if there is one.
-        distributed: whether the run is on all ranks together.
+        distributed: whether the run is on all ranks together. One rank alone does as an ordinary call.
         stays: whether a run that a GPU has no room for must not go on the CPU: what it has begun goes on there only.
         by_clusters: whether the form for a GPU runs by clusters if the schedule says so.
 
@@ -221,9 +221,10 @@ def begin(
         from edgewise.algorithms.common.ranks import choose_ranks
 
         takes_gpus = ranks.on_gpus or ranks.with_gpus is not None
-        chosen = choose_ranks(name, graph, device, schedule, takes_gpus)
-        cpu, cuda = _forms_on_ranks(name, ranks if graph.num_vertices else cpu, ranks, chosen.on_gpu)
-        return task_for(chosen)
+        chosen, is_alone = choose_ranks(name, graph, device, schedule, takes_gpus)
+        if not is_alone:
+            cpu, cuda = _forms_on_ranks(name, ranks if graph.num_vertices else cpu, ranks, chosen.on_gpu)
+            return task_for(chosen)
     chosen = choose(
         name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays, by_clusters=by_clusters
     )

@@ -29,8 +29,11 @@ from edgewise.schedule import Schedule
 _NOTHING = np.empty(0, np.uint8)
 
 
-def choose_ranks(name: str, graph: Graph, device: Any, schedule: Schedule | None, takes_gpus: bool) -> Chosen:
-    """Where a run on several ranks goes: on the CPU of each, or on the GPU of each if it can be there.
+def choose_ranks(
+    name: str, graph: Graph, device: Any, schedule: Schedule | None, takes_gpus: bool
+) -> tuple[Chosen, bool]:
+    """Where a run on several ranks goes: on the CPU of each, or on the GPU of each if it can be there; and whether
+    there is one rank alone.
 
     Raises:
         ScheduleError: a schedule that says more than a number of threads.
@@ -39,7 +42,8 @@ def choose_ranks(name: str, graph: Graph, device: Any, schedule: Schedule | None
     of_rank = schedule_of_rank(name, schedule)
     group, on_gpu = ranks_for(name, graph, device, schedule, takes_gpus)
     note = f"on {group.size} ranks, of which this is rank {group.rank}"
-    return Chosen(of_rank, on_gpu, False, (note,), is_free=on_gpu and device == "auto")
+    chosen = Chosen(of_rank, on_gpu, False, (note,), is_free=on_gpu and device == "auto")
+    return chosen, group.size == 1
 
 
 def on_ranks(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
