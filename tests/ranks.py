@@ -7,6 +7,8 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -18,6 +20,14 @@ needs_torch = pytest.mark.skipif(
 )
 #: What torchrun says after the ranks' own errors begins so.
 _LAUNCHER = 'Traceback (most recent call last):\n  File "<frozen runpy>"'
+
+
+def code_for_several() -> Any:
+    """While this is entered, algorithms on one rank alone run the code for several."""
+    from edgewise.algorithms.common import ranks
+
+    choose = ranks.choose_ranks
+    return mock.patch.object(ranks, "choose_ranks", lambda *asked: (choose(*asked)[0], False))
 
 
 def environment(**others: str) -> dict[str, str]:

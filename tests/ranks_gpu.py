@@ -13,6 +13,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from ranks import code_for_several
 from ranks_programs import FEW, Case, cases, differences, ordinary, undirected
 from test_engines import PROGRAMS
 
@@ -263,6 +264,7 @@ def pagerank_alone(graph, **how):
     group = Group(0, 1)
     channel_cuda._channels[group] = channel_cuda.HostChannel(group)
     with contextlib.ExitStack() as patched:
+        patched.enter_context(code_for_several())
         for module in (groups, distributed, algorithms_on_ranks, gpu_ranks):
             patched.enter_context(mock.patch.object(module, "connect", lambda: group))
         return ew.pagerank(graph, distributed=True, device="cuda", **how)

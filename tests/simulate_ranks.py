@@ -17,6 +17,7 @@ import pytest
 import rank_cases
 import test_engines
 from beyond_programs import Reads, lengths
+from ranks import code_for_several
 from simulated_warps import with_warps
 from simulator import SimulatedKernel, pretend
 from test_engines import assert_same
@@ -64,6 +65,7 @@ def connect_threads():
     import edgewise.algorithms.common.ranks as common_ranks
 
     common_ranks.connect = distributed.connect = groups.connect
+    code_for_several().start()
     distributed.cuda_problem = lambda: None
 
 
@@ -156,7 +158,7 @@ def compare_checkpoints():
 
 
 def compare_calls():
-    """Calls of a user on the only rank: alone, by the code for several, and algorithms whose ranks are programs."""
+    """Calls of a user on the only rank: alone, and by the code for several."""
     groups._groups[:], distributed.cuda_problem = [Group(0, 1)], lambda: None
     graph, program = GRAPHS["random"], test_engines.PROGRAMS["sssp"][0](source=1)
     expected = ew.run(program, graph, device="cpu")
@@ -167,6 +169,15 @@ def compare_calls():
             np.testing.assert_array_equal(result.gather().distance, expected.distance)
             assert told in result.explain(), result.explain()
     assert "on a GPU, for each rank has one" in ew.run(program, graph, distributed=True).explain()
+    with code_for_several():
+        compare_algorithms(graph)
+    assert "ranks speak" not in ew.bfs(graph, 1, distributed=True, device="cuda").explain()
+    with pytest.raises(DistributedError, match="expected 'cpu'"):
+        ew.scc(graph, distributed=True, device="cuda")
+
+
+def compare_algorithms(graph):
+    """Algorithms on the only rank."""
     for find, names in ((ew.bfs, ("level", "parent")), (ew.sssp, ("distance", "parent"))):
         found, plain = find(graph, 1, distributed=True, device="cuda"), find(graph, 1, device="cpu")
         assert "ranks speak by gloo" in found.explain(), found.explain()
@@ -177,8 +188,6 @@ def compare_calls():
         assert "ranks speak by gloo" in found.explain(), found.explain()
         np.testing.assert_array_equal(found.component, plain.component)
         assert found.verify(GRAPHS[where])
-    with pytest.raises(DistributedError, match="expected 'cpu'"):
-        ew.scc(graph, distributed=True, device="cuda")
 
 
 def compare_blocks():
