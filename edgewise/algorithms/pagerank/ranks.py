@@ -69,7 +69,9 @@ def _needs(web: Any, begins: list[int], group: Group) -> _Needs:
         group: the ranks.
     """
     low, high = begins[group.rank], begins[group.rank + 1]
-    needed = np.unique(web.in_sources[int(web.in_offsets[low]) : int(web.in_offsets[high])])
+    flags = np.zeros(begins[-1], np.bool_)
+    flags[web.in_sources[int(web.in_offsets[low]) : int(web.in_offsets[high])]] = True
+    needed = np.flatnonzero(flags).astype(np.uint32)
     cut = np.searchsorted(needed, begins)
     own = [needed[cut[i] : cut[i + 1]] for i in range(group.size)]
     own[group.rank] = needed[:0]
