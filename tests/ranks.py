@@ -26,8 +26,7 @@ def code_for_several() -> Any:
     """While this is entered, algorithms on one rank alone run the code for several."""
     from edgewise.algorithms.common import ranks
 
-    choose = ranks.choose_ranks
-    return mock.patch.object(ranks, "choose_ranks", lambda *asked: (choose(*asked)[0], False))
+    return mock.patch.object(ranks, "is_alone", lambda group: False)
 
 
 def environment(**others: str) -> dict[str, str]:

@@ -221,10 +221,10 @@ def begin(
         from edgewise.algorithms.common.ranks import choose_ranks
 
         takes_gpus = ranks.on_gpus or ranks.with_gpus is not None
-        chosen, is_alone = choose_ranks(name, graph, device, schedule, takes_gpus)
-        if not is_alone:
-            cpu, cuda = _forms_on_ranks(name, ranks if graph.num_vertices else cpu, ranks, chosen.on_gpu)
-            return task_for(chosen)
+        on_ranks = choose_ranks(name, graph, device, schedule, takes_gpus)
+        if on_ranks is not None:
+            cpu, cuda = _forms_on_ranks(name, ranks if graph.num_vertices else cpu, ranks, on_ranks.on_gpu)
+            return task_for(on_ranks)
     chosen = choose(
         name, graph, device, schedule, work=work, rounds=rounds, arrays=arrays, by_clusters=by_clusters
     )

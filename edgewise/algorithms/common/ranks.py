@@ -31,9 +31,9 @@ _NOTHING = np.empty(0, np.uint8)
 
 def choose_ranks(
     name: str, graph: Graph, device: Any, schedule: Schedule | None, takes_gpus: bool
-) -> tuple[Chosen, bool]:
-    """Where a run on several ranks goes: on the CPU of each, or on the GPU of each if it can be there; and whether
-    there is one rank alone.
+) -> Chosen | None:
+    """Where a run on several ranks goes: on the CPU of each, or on the GPU of each if it can be there. None for one rank
+    alone, which does as an ordinary call.
 
     Raises:
         ScheduleError: a schedule that says more than a number of threads.
@@ -41,9 +41,15 @@ def choose_ranks(
     """
     of_rank = schedule_of_rank(name, schedule)
     group, on_gpu = ranks_for(name, graph, device, schedule, takes_gpus)
+    if is_alone(group):
+        return None
     note = f"on {group.size} ranks, of which this is rank {group.rank}"
-    chosen = Chosen(of_rank, on_gpu, False, (note,), is_free=on_gpu and device == "auto")
-    return chosen, group.size == 1
+    return Chosen(of_rank, on_gpu, False, (note,), is_free=on_gpu and device == "auto")
+
+
+def is_alone(group: Group) -> bool:
+    """Whether there is one rank, which needs no code for several."""
+    return group.size == 1
 
 
 def on_ranks(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
