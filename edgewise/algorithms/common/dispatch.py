@@ -220,8 +220,7 @@ def begin(
             )
         from edgewise.algorithms.common.ranks import choose_ranks
 
-        takes_gpus = ranks.on_gpus or ranks.with_gpus is not None
-        on_ranks = choose_ranks(name, graph, device, schedule, takes_gpus)
+        on_ranks = choose_ranks(name, graph, device, schedule, ranks.on_gpus or bool(ranks.with_gpus))
         if on_ranks is not None:
             cpu, cuda = _forms_on_ranks(name, ranks if graph.num_vertices else cpu, ranks, on_ranks.on_gpu)
             return task_for(on_ranks)

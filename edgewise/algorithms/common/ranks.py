@@ -32,8 +32,8 @@ _NOTHING = np.empty(0, np.uint8)
 def choose_ranks(
     name: str, graph: Graph, device: Any, schedule: Schedule | None, takes_gpus: bool
 ) -> Chosen | None:
-    """Where a run on several ranks goes: on the CPU of each, or on the GPU of each if it can be there. None for one rank
-    alone, which does as an ordinary call.
+    """Where a run on several ranks goes: on the CPU of each, or on the GPU of each if it can be there. None for one
+    rank alone, which does as an ordinary call.
 
     Raises:
         ScheduleError: a schedule that says more than a number of threads.
