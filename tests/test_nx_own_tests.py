@@ -13,7 +13,8 @@ import pytest
 from edgewise.nx.backend import FUNCTIONS
 
 HERE = Path(__file__).resolve().parent
-pytestmark = pytest.mark.more
+# One process runs both tests, for NetworkX's own take a minute.
+pytestmark = [pytest.mark.more, pytest.mark.xdist_group("tests of NetworkX")]
 #: The files of tests, in `networkx`.
 FILES = (
     "algorithms/centrality/tests/test_betweenness_centrality.py",
