@@ -37,7 +37,7 @@ def _draw(G: BackendGraph, k: int | None, seed: Any) -> list[int] | None:
     """The sources that NetworkX would draw, or None for all."""
     if k is None:
         return None
-    return [G.index(node, KeyError(node)) for node in create_py_random_state(seed).sample(list(G), k)]
+    return [G.index(node, KeyError(node)) for node in create_py_random_state(seed).sample(G.nodes, k)]
 
 
 def _scale(G: BackendGraph, used: int | None, normalized: bool, ends: bool) -> float:
