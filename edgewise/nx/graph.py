@@ -123,10 +123,15 @@ class BackendGraph:
         return np.fromiter(self.nodes, object, len(self))
 
     def index(self, node: Any, missing: Exception) -> int:
-        """The vertex of a node. Raises `missing` if there is none."""
-        if node not in self:
+        """The vertex of a node. Raises `missing` if there is none, and NotImplementedError for what is no node of any
+        graph: what NetworkX says of that differs."""
+        try:
+            vertex = self._positions.get(node)
+        except TypeError as problem:
+            raise NotImplementedError(f"no node is {node!r}: {problem}") from None
+        if vertex is None:
             raise missing
-        return self._positions[node]
+        return vertex
 
     def names(self, vertices: np.ndarray) -> list[Any]:
         """The nodes of an array of vertices."""
