@@ -82,3 +82,16 @@ def test_functions_that_are_not_offered_run_in_networkx_if_it_may() -> None:
 def test_an_empty_graph_is_left_to_networkx() -> None:
     with pytest.raises(NotImplementedError, match="given arguments"):
         nx.Graph(backend="edgewise")
+
+
+def test_tables_that_networkx_reads_otherwise_are_left_to_it() -> None:
+    dates = pd.DataFrame({"source": pd.to_datetime(["2020-01-01"]), "target": pd.to_datetime(["2021-01-01"])})
+    twice = pd.DataFrame([[1, 2, 3, 4]], columns=["source", "target", "toll", "toll"])
+    for make, text in (
+        (lambda: nx.from_pandas_edgelist(dates, backend="edgewise"), "dates"),
+        (lambda: nx.from_pandas_edgelist(twice, edge_attr="toll", backend="edgewise"), "2 columns"),
+        (lambda: nx.from_numpy_array(np.eye(2), nodelist=["a", "a"], backend="edgewise"), "twice"),
+    ):
+        with pytest.raises(NotImplementedError) as problem:
+            make()
+        assert text in str(problem.value.__cause__)
