@@ -66,6 +66,18 @@ def test_views_of_subgraphs() -> None:
             assert told(found) == told(nx.single_source_dijkstra(view, next(iter(view))))
 
 
+def test_undirected_views_of_directed_graphs() -> None:
+    """An edge has the attributes of the arc from the end where it is looked at."""
+    graph = nx.DiGraph([(0, 1, {"weight": 1}), (1, 0, {"weight": 5}), (2, 1)])
+    view = graph.to_undirected(as_view=True)
+    assert list(nx.bfs_edges(view, 0, backend="edgewise")) == [(0, 1), (1, 2)]
+    for each in (view, view.subgraph([0, 1])):
+        with pytest.raises(NotImplementedError) as problem:
+            nx.dijkstra_path_length(each, 1, 0, backend="edgewise")
+        assert "each direction" in str(problem.value.__cause__)
+    assert nx.dijkstra_path_length(graph.to_undirected(), 1, 0, backend="edgewise") == 5
+
+
 def test_undirected_edges_have_one_dict_at_both_ends() -> None:
     graph = convert_to_nx(nx.from_numpy_array(np.ones((2, 2)), backend="edgewise"))
     assert graph._adj[0][1] is graph._adj[1][0]
