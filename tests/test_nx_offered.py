@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import pytest
@@ -132,6 +133,70 @@ def test_edits_are_seen() -> None:
     assert nx.number_connected_components(graph, **call) == 2
     graph.add_edge(0, 3)
     assert list(nx.bfs_edges(graph, 0, **call)) == [(0, 1), (0, 3), (3, 2)]
+
+
+def test_edits_of_a_graph_are_seen_in_its_views() -> None:
+    """NetworkX keeps what was converted with the view, and does not drop it when the graph is changed that it shows."""
+    graph = nx.DiGraph([(0, 1), (1, 2), (2, 3)])
+    views = [
+        graph.subgraph([0, 1, 2]),
+        graph.reverse(copy=False),
+        graph.to_undirected(as_view=True),
+        graph.copy(as_view=True),
+        graph.subgraph([0, 1, 2]).reverse(copy=False),
+    ]
+
+    def answers(by: str) -> list[Any]:
+        return [nx.single_source_shortest_path_length(view, 2, backend=by) for view in views]
+
+    assert answers("edgewise") == answers("networkx")
+    converted = [next(iter(view.__networkx_cache__["backends"]["edgewise"].values())) for view in views]
+    assert answers("edgewise") == answers("networkx")
+    again = [next(iter(view.__networkx_cache__["backends"]["edgewise"].values())) for view in views]
+    assert list(map(id, again)) == list(map(id, converted))
+    graph.add_edge(2, 0)
+    assert answers("edgewise") == answers("networkx")
+    graph.remove_edge(0, 1)
+    with nx.config.backend_priority(algos=["edgewise"]):
+        assert answers("edgewise") == answers("networkx")
+    graph.__networkx_cache__ = None
+    graph.add_edge(0, 1)
+    assert answers("edgewise") == answers("networkx")
+
+
+class Roads(nx.Graph):
+    """A class of graphs that a user has."""
+
+
+def test_answers_of_a_class_of_the_user_are_left_to_networkx() -> None:
+    roads = Roads([(0, 1), (1, 2), (2, 0)])
+    for name in ("k_core", "k_shell", "k_crust", "minimum_spanning_tree", "maximum_spanning_tree"):
+        assert "Roads" in backend.can_run(name, (roads,), {})
+        assert backend.can_run(name, (nx.Graph(roads),), {}) is True
+    assert backend.can_run("pagerank", (roads,), {}) is True
+
+
+def test_what_is_no_node_and_sums_beyond_floats_are_left_to_networkx() -> None:
+    graph = nx.path_graph(4)
+    with pytest.raises(NotImplementedError) as problem:
+        nx.single_source_dijkstra(graph, [1], backend="edgewise")
+    assert "[1]" in str(problem.value.__cause__)
+    assert "None" in backend.can_run("has_path", (graph, None, 1), {})
+    large = nx.Graph([(0, 1, {"weight": 1e308}), (1, 2, {"weight": 1e308})])
+    small = nx.path_graph(4)
+    nx.set_edge_attributes(small, {(0, 1): 1.0, (1, 2): 5e-324, (2, 3): 1.0}, "weight")
+    for call in (
+        lambda: nx.single_source_dijkstra(large, 0, backend="edgewise"),
+        lambda: nx.single_source_bellman_ford(large, 0, backend="edgewise"),
+        lambda: nx.closeness_centrality(large, distance="weight", backend="edgewise"),
+        lambda: nx.all_pairs_dijkstra(large, backend="edgewise"),
+    ):
+        with pytest.raises(NotImplementedError):
+            call()
+    for odd in (large, small):
+        for function in (nx.betweenness_centrality, nx.edge_betweenness_centrality):
+            with pytest.raises(NotImplementedError):
+                function(odd, weight="weight", backend="edgewise")
 
 
 def test_graphs_with_what_was_converted_can_be_copied() -> None:

@@ -66,6 +66,18 @@ def test_views_of_subgraphs() -> None:
             assert told(found) == told(nx.single_source_dijkstra(view, next(iter(view))))
 
 
+def test_undirected_views_of_directed_graphs() -> None:
+    """An edge has the attributes of the arc from the end where it is looked at."""
+    graph = nx.DiGraph([(0, 1, {"weight": 1}), (1, 0, {"weight": 5}), (2, 1)])
+    view = graph.to_undirected(as_view=True)
+    assert list(nx.bfs_edges(view, 0, backend="edgewise")) == [(0, 1), (1, 2)]
+    for each in (view, view.subgraph([0, 1])):
+        with pytest.raises(NotImplementedError) as problem:
+            nx.dijkstra_path_length(each, 1, 0, backend="edgewise")
+        assert "each direction" in str(problem.value.__cause__)
+    assert nx.dijkstra_path_length(graph.to_undirected(), 1, 0, backend="edgewise") == 5
+
+
 def test_undirected_edges_have_one_dict_at_both_ends() -> None:
     graph = convert_to_nx(nx.from_numpy_array(np.ones((2, 2)), backend="edgewise"))
     assert graph._adj[0][1] is graph._adj[1][0]
@@ -82,3 +94,16 @@ def test_functions_that_are_not_offered_run_in_networkx_if_it_may() -> None:
 def test_an_empty_graph_is_left_to_networkx() -> None:
     with pytest.raises(NotImplementedError, match="given arguments"):
         nx.Graph(backend="edgewise")
+
+
+def test_tables_that_networkx_reads_otherwise_are_left_to_it() -> None:
+    dates = pd.DataFrame({"source": pd.to_datetime(["2020-01-01"]), "target": pd.to_datetime(["2021-01-01"])})
+    twice = pd.DataFrame([[1, 2, 3, 4]], columns=["source", "target", "toll", "toll"])
+    for make, text in (
+        (lambda: nx.from_pandas_edgelist(dates, backend="edgewise"), "dates"),
+        (lambda: nx.from_pandas_edgelist(twice, edge_attr="toll", backend="edgewise"), "2 columns"),
+        (lambda: nx.from_numpy_array(np.eye(2), nodelist=["a", "a"], backend="edgewise"), "twice"),
+    ):
+        with pytest.raises(NotImplementedError) as problem:
+            make()
+        assert text in str(problem.value.__cause__)

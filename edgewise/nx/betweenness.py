@@ -10,7 +10,7 @@ from edgewise.nx.columns import groups
 from edgewise.nx.cpu_sums import add_dependencies
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import dijkstra, lengths_of
-from edgewise.nx.offered import offered, options, since
+from edgewise.nx.offered import found_by, offered, options, since
 from edgewise.nx.search import alone, breadth_first
 
 
@@ -37,7 +37,7 @@ def _draw(G: BackendGraph, k: int | None, seed: Any) -> list[int] | None:
     """The sources that NetworkX would draw, or None for all."""
     if k is None:
         return None
-    return [G.index(node, KeyError(node)) for node in create_py_random_state(seed).sample(list(G), k)]
+    return [G.index(node, KeyError(node)) for node in create_py_random_state(seed).sample(G.nodes, k)]
 
 
 def _scale(G: BackendGraph, used: int | None, normalized: bool, ends: bool) -> float:
@@ -68,9 +68,8 @@ def betweenness_centrality(
 ) -> dict[Any, float]:
     graph = _for_lengths(G, weight)
     sources = _draw(G, None if k == len(G) else k, seed)
-    found = ew.betweenness(
-        graph, sources=sources, weighted=weight is not None, endpoints=endpoints, **options(how)
-    )
+    given = {"sources": sources, "weighted": weight is not None, "endpoints": endpoints, **options(how)}
+    found = found_by(ew.betweenness, graph, **given)
     if sources is None or endpoints:
         used = None if sources is None else len(sources)
         return G.by_node(found.dependency * _scale(G, used, normalized, endpoints))
@@ -97,7 +96,8 @@ def edge_betweenness_centrality(
 ) -> dict[tuple[Any, ...], float]:
     graph = _for_lengths(G, weight)
     sources = _draw(G, k, seed)
-    found = ew.edge_betweenness(graph, sources=sources, weighted=weight is not None, **options(how))
+    given = {"sources": sources, "weighted": weight is not None, **options(how)}
+    found = found_by(ew.edge_betweenness, graph, **given)
     sums = found.dependency if G.is_directed() else found.dependency + found.dependency[G.in_arcs]
     return _by_edge(G, weight, sums[G.edges] * _scale(G, k, normalized, ends=True))
 

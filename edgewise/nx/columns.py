@@ -20,6 +20,16 @@ class Column(NamedTuple):
         """The column of these arcs."""
         return Column(self.values[arcs], None if self.whole is None else self.whole[arcs])
 
+    def put(self, arcs: np.ndarray, twins: np.ndarray, num_arcs: int) -> "Column":
+        """The column of so many arcs, where each value is that of an arc and of its twin."""
+
+        def of_arcs(values: np.ndarray) -> np.ndarray:
+            placed = np.empty(num_arcs, values.dtype)
+            placed[arcs] = placed[twins] = values
+            return placed
+
+        return Column(of_arcs(self.values), None if self.whole is None else of_arcs(self.whole))
+
     def numbers(self) -> list[Any]:
         """The values as numbers of Python."""
         return python_numbers(self.values, self.whole)
@@ -49,7 +59,7 @@ def as_column(name: Any, values: list[Any]) -> Column:
         odd = next(value for value in values if type(value) not in whole | floats)
         raise NotImplementedError(f"{name!r} of an edge is {odd!r}; edgewise expects integers or floats")
     try:
-        numbers = np.array(values, np.float64 if floats else np.int64)
+        numbers = np.fromiter(values, np.float64 if floats else np.int64, len(values))
     except OverflowError:
         raise NotImplementedError(
             f"{name!r} has integers that 64 bits do not hold; edgewise needs that"

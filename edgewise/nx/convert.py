@@ -45,8 +45,14 @@ def convert_from_nx(
         name, graph_name: not looked at.
 
     Raises:
-        NotImplementedError: an attribute that is no number, see `as_column`.
+        NotImplementedError: an attribute that is no number, see `as_column`, or attributes of an undirected view of a
+            directed graph.
     """
+    keep_edges = preserve_edge_attrs or preserve_all_attrs
+    if (keep_edges or edge_attrs) and _has_two_dicts(graph):
+        raise NotImplementedError(
+            "an undirected view of a directed graph has attributes for each direction; edgewise expects one for both"
+        )
     adjacency = _dicts(graph._adj)
     nodes, vertices_of = _numbered(adjacency)
     rows = _rows(adjacency, vertices_of)
@@ -58,7 +64,6 @@ def convert_from_nx(
         counts = np.fromiter(map(len, bundles), np.int64, len(bundles))
         parallel = Parallel(counts, list(chain.from_iterable(bundles)))
         data = partial(_edge_data, dict(enumerate(bundles)))
-    keep_edges = preserve_edge_attrs or preserve_all_attrs
     keep_nodes = preserve_node_attrs or preserve_all_attrs or bool(node_attrs)
     keep_graph = preserve_graph_attrs or preserve_all_attrs
     contents = Contents(
@@ -70,6 +75,15 @@ def convert_from_nx(
     for attribute, default in {} if keep_edges or edge_attrs is None else edge_attrs.items():
         converted.add_column(attribute, as_column(attribute, _values(data, attribute, default)))
     return converted
+
+
+def _has_two_dicts(graph: Any) -> bool:
+    """Whether edges may have another dict at each end: if the graph is an undirected view of a directed one."""
+    return (
+        not graph.is_directed()
+        and hasattr(graph, "_graph")
+        and (graph._graph.is_directed() or _has_two_dicts(graph._graph))
+    )
 
 
 def _values(data: Callable[[], Iterator[dict[Any, Any]]], name: Any, default: Any) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import edgewise as ew
 from edgewise.nx.convert import arc_data, new_graph
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.offered import no_multigraphs, offered, options, refuses
+from edgewise.nx.offered import no_multigraphs, no_subclasses, offered, options, refuses
 
 _own_numbers = refuses("core_number", "with core numbers that are known NetworkX takes the subgraph itself")
 
@@ -30,24 +30,24 @@ def core_number(G: BackendGraph, **how: Any) -> dict[Any, int]:
     return dict(zip(G, _cores(G, how), strict=True))
 
 
-@offered(no_multigraphs, _own_numbers)
+@offered(no_multigraphs, no_subclasses, _own_numbers)
 def k_core(G: BackendGraph, k: Any = None, core_number: Any = None, **how: Any) -> Any:
     return _subgraph_of(G, k, how, lambda core, k: core >= k)
 
 
-@offered(no_multigraphs, _own_numbers)
+@offered(no_multigraphs, no_subclasses, _own_numbers)
 def k_shell(G: BackendGraph, k: Any = None, core_number: Any = None, **how: Any) -> Any:
     return _subgraph_of(G, k, how, lambda core, k: core == k)
 
 
-@offered(no_multigraphs, _own_numbers)
+@offered(no_multigraphs, no_subclasses, _own_numbers)
 def k_crust(G: BackendGraph, k: Any = None, core_number: Any = None, **how: Any) -> Any:
     cores = _cores(G, how)
     highest = max(cores) - 1 if k is None else k
     return _subgraph(G, [vertex for vertex, core in enumerate(cores) if core <= highest])
 
 
-@offered(no_multigraphs, _own_numbers)
+@offered(no_multigraphs, no_subclasses, _own_numbers)
 def k_corona(G: BackendGraph, k: Any, core_number: Any = None, **how: Any) -> Any:
     cores = _cores(G, how)
     wanted = max(cores) if k is None else k

@@ -123,10 +123,15 @@ class BackendGraph:
         return np.fromiter(self.nodes, object, len(self))
 
     def index(self, node: Any, missing: Exception) -> int:
-        """The vertex of a node. Raises `missing` if there is none."""
-        if node not in self:
+        """The vertex of a node. Raises `missing` if there is none, and NotImplementedError for what is no node of any
+        graph: what NetworkX says of that differs."""
+        try:
+            vertex = self._positions.get(node)
+        except TypeError as problem:
+            raise NotImplementedError(f"no node is {node!r}: {problem}") from None
+        if vertex is None:
             raise missing
-        return self._positions[node]
+        return vertex
 
     def names(self, vertices: np.ndarray) -> list[Any]:
         """The nodes of an array of vertices."""
@@ -174,7 +179,7 @@ class BackendGraph:
     def add_column(self, name: Any, column: Column) -> None:
         """Keep an attribute of `edges`, or of all edges of a multigraph, while the graph is made."""
         if self.parallel is None:
-            self._columns[name] = column.taken(self.edge_numbers)
+            self._columns[name] = self._of_arcs(column)
         else:
             self._of_all[name] = column
 
@@ -187,10 +192,16 @@ class BackendGraph:
     def _new_column(self, name: Any) -> Column:
         if self.parallel is not None:
             column = self.column_of_all(name)
-            return column.taken(column.least(self.parallel.counts)).taken(self.edge_numbers)
+            return self._of_arcs(column.taken(column.least(self.parallel.counts)))
         if self.contents.edges is None or name is None:
             return Column(np.ones(len(self.rows.targets), np.int64))
         return as_column(name, [each.get(name, 1) for each in self.contents.edges])
+
+    def _of_arcs(self, column: Column) -> Column:
+        """A column of `edges` as one of arcs."""
+        if self._directed:
+            return column
+        return column.put(self.edges, self.in_arcs[self.edges], len(self.in_arcs))
 
     def column_of_all(self, name: Any) -> Column:
         """An attribute of all edges of a multigraph, in the order of `Parallel`."""

@@ -1,5 +1,6 @@
 """Shortest paths by weight in the order of NetworkX, from Python: see `cpu_paths`."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -68,7 +69,7 @@ def lengths_of(G: BackendGraph, weight: Any, signed: bool = False) -> Column:
             f"there are negative values of {weight!r}; edgewise leaves Dijkstra with them alone"
         )
     largest = max(int(values.max(initial=0)), -int(values.min(initial=0)))
-    if values.dtype == np.int64 and len(G) * largest >= 2**62:
+    if len(G) * largest >= (2**62 if values.dtype == np.int64 else sys.float_info.max):
         raise NotImplementedError(f"sums of {weight!r} may be beyond 64 bits")
     return column
 

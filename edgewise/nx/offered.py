@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx as nx
 
+from edgewise.errors import GraphError
 from edgewise.numeric import is_integer, is_number
 
 #: Says why a call with these arguments, by name, is left to NetworkX, or None.
@@ -18,6 +19,8 @@ FEW = 1000
 LARGE = 1e150
 #: The first two numbers of NetworkX's version.
 VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
+#: Where a view and the graph that it shows have the same mark, among what NetworkX keeps of each.
+_MARK = "edgewise: as shown"
 
 
 def offered(
@@ -58,6 +61,23 @@ def why_not(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
         return None
     refusals: tuple[Refusal, ...] = (_callable_weight, *function.__dict__["refusals"])
     return next((reason for refusal in refusals if (reason := refusal(arguments))), None)
+
+
+def forget_if_changed(graph: Any) -> None:
+    """Drop what NetworkX keeps of a view of another graph, such as a subgraph, if that was changed by its methods.
+
+    NetworkX drops what it keeps of the other graph, and with it the mark that the view has, too.
+    """
+    shown, kept = graph, getattr(graph, "__networkx_cache__", None)
+    while hasattr(shown, "_graph"):
+        shown = shown._graph
+    if shown is graph or kept is None:
+        return
+    of_shown = getattr(shown, "__networkx_cache__", None)
+    mark = object() if of_shown is None else of_shown.setdefault(_MARK, object())
+    if kept.get(_MARK) is not mark:
+        kept.clear()
+        kept[_MARK] = mark
 
 
 def why_rather_not(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> str | None:
@@ -164,9 +184,26 @@ def no_multigraphs(arguments: dict[str, Any]) -> str | None:
     )
 
 
+def no_subclasses(arguments: dict[str, Any]) -> str | None:
+    """A refusal by functions that give a graph of the class of theirs."""
+    kind = type(arguments["G"])
+    other = issubclass(kind, nx.Graph) and kind not in (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
+    return (
+        f"the answer is a {kind.__name__}; edgewise makes graphs of NetworkX's own classes" if other else None
+    )
+
+
 def _callable_weight(arguments: dict[str, Any]) -> str | None:
     given = [name for name in ("weight", "distance") if callable(arguments.get(name))]
     return f"{given[0]} is a function; edgewise takes the name of an attribute" if given else None
+
+
+def found_by(find: Callable[..., Any], *args: Any, **given: Any) -> Any:
+    """The result of an algorithm of edgewise. Raises NotImplementedError for weights that it does not take."""
+    try:
+        return find(*args, **given)
+    except GraphError as problem:
+        raise NotImplementedError(str(problem)) from None
 
 
 def options(how: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,16 @@ import edgewise as ew
 from edgewise.errors import GraphError
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.matrix import adjacency
-from edgewise.nx.offered import LARGE, numbers_from, numbers_of_nodes, offered, options, refuses, whole
+from edgewise.nx.offered import (
+    LARGE,
+    found_by,
+    numbers_from,
+    numbers_of_nodes,
+    offered,
+    options,
+    refuses,
+    whole,
+)
 
 #: Hubs and authorities change less than this in the last iteration: they are right to about as many digits as those
 #: of NetworkX, however many it asks for.
@@ -71,10 +80,8 @@ def iterate(find: Any, G: BackendGraph, weight: Any, max_iter: int, how: dict[st
         PowerIterationFailedConvergence: there are not enough iterations.
     """
     graph, weighted = G.summed(weight)
-    try:
-        found = find(graph, max_iterations=max(max_iter, 0), weighted=weighted, **given, **options(how))
-    except GraphError as problem:
-        raise NotImplementedError(str(problem)) from None
+    given |= {"max_iterations": max(max_iter, 0), "weighted": weighted}
+    found = found_by(find, graph, **given, **options(how))
     if not found.converged:
         raise nx.PowerIterationFailedConvergence(max_iter)
     return found

@@ -10,7 +10,7 @@ from networkx.algorithms.tree.mst import ALGORITHMS
 import edgewise as ew
 from edgewise.nx.convert import arc_data, new_graph
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.offered import offered, options, refuses
+from edgewise.nx.offered import no_subclasses, offered, options, refuses
 
 _one_data = refuses("data", "edgewise gives all attributes or none", True, False)
 
@@ -97,14 +97,14 @@ def maximum_spanning_edges(
     return _edges(G, _forest(G, weight, algorithm, -1, how), keys, data)
 
 
-@offered(_kruskal)
+@offered(_kruskal, no_subclasses)
 def minimum_spanning_tree(
     G: BackendGraph, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False, **how: Any
 ) -> Any:
     return _tree(G, _forest(G, weight, algorithm, 1, how))
 
 
-@offered(_kruskal)
+@offered(_kruskal, no_subclasses)
 def maximum_spanning_tree(
     G: BackendGraph, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False, **how: Any
 ) -> Any:

@@ -80,6 +80,8 @@ def from_numpy_array(
     n = _square(A)
     if nodelist is not None and len(nodelist) != n:
         raise ValueError("nodelist must have the same length as A.shape[0]")
+    if nodelist is not None and len(set(nodelist)) < n:
+        raise NotImplementedError("nodelist has nodes twice, which NetworkX makes one of")
     source, target = A.nonzero()
     columns = {} if edge_attr in (False, None) else {edge_attr: A[source, target]}
     return _of_columns(
@@ -135,6 +137,8 @@ def _is_symmetric(A: Any) -> bool:
 
 def _numbered(source: Any, target: Any) -> tuple[tuple[np.ndarray, np.ndarray], Any]:
     """Columns of ids as indices, and the ids, in the order in which they first appear, edge by edge."""
+    if any(ends.dtype.kind in "mM" for ends in (source, target)):
+        raise NotImplementedError("nodes are dates or times, which NetworkX has as those of pandas")
     try:
         columns = as_id_column(source, "source"), as_id_column(target, "target")
         source, target, ids = number_vertices(*columns, None)
@@ -155,6 +159,8 @@ def _numbered(source: Any, target: Any) -> tuple[tuple[np.ndarray, np.ndarray], 
 def _column(name: Any, values: np.ndarray) -> Column:
     """An array as an edge attribute. Raises NotImplementedError for what is neither integers nor finite floats."""
     integers = values.dtype.kind in "iu" and (values.dtype != np.uint64 or values.max(initial=0) < 2**63)
+    if values.ndim > 1:
+        raise NotImplementedError(f"{name!r} is the name of {values.shape[1]} columns; edgewise expects one")
     if not integers and not (values.dtype.kind == "f" and np.isfinite(values).all()):
         raise NotImplementedError(
             f"{name!r} is a column of {values.dtype}; edgewise expects integers of 64 bits or finite floats"

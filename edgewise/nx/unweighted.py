@@ -76,7 +76,12 @@ def bidirectional_shortest_path(G: BackendGraph, source: Any, target: Any) -> li
     return [G.nodes[vertex] for vertex in path]
 
 
-@offered(doubt=brief)
+def _of_all(arguments: dict[str, Any]) -> str | None:
+    missing = arguments["source"] is None or arguments["target"] is None
+    return "edgewise expects two nodes, neither of which is None" if missing else None
+
+
+@offered(_of_all, doubt=brief)
 def has_path(G: BackendGraph, source: Any, target: Any) -> bool:
     try:
         bidirectional_shortest_path(G, source, target)
