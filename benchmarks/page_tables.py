@@ -15,6 +15,7 @@ CUGRAPH = RESULTS / "2026-11-27-H100-cugraph.csv"
 BEYOND = RESULTS / "2026-11-26-H100-beyond.csv"
 LARGE = RESULTS / "2026-11-26-H100-large.csv"
 DISTRIBUTED = RESULTS / "2026-11-27-2-cores-distributed.csv"
+ALGORITHMS = RESULTS / "2026-11-28-2-cores-distributed-algorithms.csv"
 DISTRIBUTED_GPU = RESULTS / "2026-11-27-2xH200-distributed.csv"
 DISTRIBUTED_H100 = RESULTS / "2026-11-28-2xH100-distributed.csv"
 GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
@@ -195,6 +196,22 @@ def ranks_table(rows: Rows) -> str:
     return markdown(["", "one rank", "two ranks", "faster", "sent", "over the bound"], body)
 
 
+def algorithms_table(rows: Rows) -> str:
+    """The bytes that two ranks send in algorithms beside the least that they could, and in how many exchanges."""
+    two = [row for row in rows if row["ranks"] == "2"]
+    body = [
+        [
+            f"`{row['program']}`",
+            f"{float(row['sent_bytes']) / 1e6:.3g} MB",
+            f"{float(row['bound_bytes']) / 1e6:.3g} MB",
+            f"{float(row['sent_bytes']) / float(row['bound_bytes']):.2f}",
+            row["exchanges"],
+        ]
+        for row in two
+    ]
+    return markdown(["", "sent", "bound", "over the bound", "exchanges"], body)
+
+
 def grid_table(rows: Rows) -> str:
     """What ranks send in ranges and in a grid, on the largest graph."""
     largest = max(int(row["arcs"]) for row in rows)
@@ -347,6 +364,7 @@ def blocks() -> dict[str, dict[str, str]]:
         "docs/distributed.md": {
             "building": building_table(csv_rows(BUILDING_RANKS)),
             "ranks": ranks_table(csv_rows(DISTRIBUTED)),
+            "algorithms": algorithms_table(csv_rows(ALGORITHMS)),
             "grid": grid_table(csv_rows(GRID)),
             "two gpus": two_gpus_table(csv_rows(DISTRIBUTED_GPU)),
             "aims": aims_table(csv_rows(DISTRIBUTED_GPU)),
