@@ -5,13 +5,14 @@ import datetime
 import gc
 import sys
 from collections.abc import Iterator
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 from benchmarks.check import disagreement
 from benchmarks.contenders import ALGORITHMS, Contender, Edges
 from benchmarks.graphs import GRAPHS
 from benchmarks.ours import Edgewise, Plain
-from benchmarks.results import Row, machine, read_rows, write_rows
+from benchmarks.results import Row, at_least_one, given_rows, machine, read_rows, write_rows
 from benchmarks.rivals import RIVALS
 from benchmarks.table import tables
 from benchmarks.timing import Outcome, columns_of, measure_in_turns
@@ -35,7 +36,9 @@ def arguments() -> argparse.Namespace:
         "--rivals", default=names, help="names, by commas; '' for none (default: %(default)s)"
     )
     parser.add_argument("--no-plain", action="store_true", help="leave out the programs of examples/")
-    parser.add_argument("--repeat", type=int, default=9, help="rounds of warm calls (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=9, help="rounds of warm calls (default: %(default)s)"
+    )
     parser.add_argument("--output", type=Path, default=RESULTS / f"{today}-{available_threads()}-cores.csv")
     parser.add_argument("--show", type=Path, help="only print the tables of a CSV file of results")
     return parser.parse_args()
@@ -124,6 +127,7 @@ def main() -> None:
     """Measure what was asked for, write the rows after every graph, and print the tables."""
     options = arguments()
     if options.show:
+        given_rows(options.show, [each.name for each in fields(Row) if each.default is MISSING])
         print(tables(read_rows(options.show)))
         return
     algorithms = chosen(options.algorithms, ALGORITHMS, "algorithm")

@@ -11,7 +11,7 @@ from typing import Any
 
 import edgewise as ew
 from benchmarks.graphs import source_of
-from benchmarks.results import rows_file
+from benchmarks.results import at_least_one, rows_file
 
 FIELDS = (
     "graph", "vertices", "edges", "threshold", "added", "call", "source", "schedule", "exact_ms", "speedup",
@@ -65,7 +65,9 @@ def main() -> None:
     )
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
     parser.add_argument("--device", default="cuda", help="cuda or cpu (default: %(default)s)")
-    parser.add_argument("--repeat", type=int, default=3, help="runs that are timed (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=3, help="runs that are timed (default: %(default)s)"
+    )
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
     with rows_file(options.output, FIELDS, options.repeat, options.device == "cuda") as write:

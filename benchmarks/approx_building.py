@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.results import rows_file
+from benchmarks.results import at_least_one, rows_file
 from edgewise.kernels.door import cuda_door
 
 FIELDS = (
@@ -116,7 +116,9 @@ def main() -> None:
     )
     parser.add_argument("--scales", default="20,22", help="of R-MAT graphs, by commas (default: %(default)s)")
     parser.add_argument("--techniques", default=",".join(every), help="by commas (default: all)")
-    parser.add_argument("--repeat", type=int, default=3, help="turns on the GPU (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=3, help="turns on the GPU (default: %(default)s)"
+    )
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
     with rows_file(options.output, FIELDS, options.repeat) as write:

@@ -23,7 +23,7 @@ import edgewise as ew
 from benchmarks.gpu import agrees, built, expected_of, synchronize
 from benchmarks.graphs import GTGRAPH, WEIGHTS, source_of
 from benchmarks.ours import EXAMPLES, load
-from benchmarks.results import csv_rows, rows_file
+from benchmarks.results import at_least_one, given_rows, rows_file
 from benchmarks.schedules import FIXED, OTHERS, TUNED, decided_nothing
 from benchmarks.table import markdown
 from edgewise.kernels.door import cuda_door
@@ -232,13 +232,15 @@ def main() -> None:
         "--graphs", default=",".join((*TUNED, *OTHERS)), help="names, by commas (default: all)"
     )
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="names, by commas (default: all)")
-    parser.add_argument("--repeat", type=int, default=31, help="runs that are timed (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=31, help="runs that are timed (default: %(default)s)"
+    )
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--output", help="measure, and write a CSV file")
     where.add_argument("--read", help="a CSV file that was measured")
     options = parser.parse_args()
     if options.read:
-        found: list[dict[str, Any]] = [*csv_rows(options.read)]
+        found: list[dict[str, Any]] = [*given_rows(options.read, FIELDS)]
     else:
         found = []
         with rows_file(options.output, FIELDS, options.repeat) as write:

@@ -19,7 +19,7 @@ import edgewise as ew
 from benchmarks.gpu import synchronize
 from benchmarks.graphs import source_of
 from benchmarks.page_tables import beyond_table
-from benchmarks.results import rows_file, versions
+from benchmarks.results import at_least_one, rows_file, versions
 from edgewise.graph import Needs
 from edgewise.graph.resident import Placement, Resident
 from edgewise.kernels.door import cuda_door
@@ -247,7 +247,9 @@ def main() -> None:
         "--ways", default=",".join(WAYS), help="names, by commas; the first one always runs (default: all)"
     )
     parser.add_argument("--algorithms", default=",".join(ALGORITHMS), help="names, by commas (default: all)")
-    parser.add_argument("--repeat", type=int, default=3, help="calls that are timed (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=3, help="calls that are timed (default: %(default)s)"
+    )
     parser.add_argument("--verify", action="store_true", help="verify the answers of the runs in memory, too")
     parser.add_argument("--output", help="a CSV file (default: benchmarks/results/beyond-DATE-GPU.csv)")
     options = parser.parse_args()

@@ -20,7 +20,7 @@ from typing import Any
 
 import edgewise as ew
 from benchmarks.building import _status
-from benchmarks.results import rows_file
+from benchmarks.results import at_least_one, rows_file
 from edgewise.kernels.cpu.team import available_threads
 
 FIELDS = ("case", "ranks", "threads", "vertices", "edges", "limit", "seconds", "before", "peak", "text_bytes")
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--edges", type=float, default=1e7)
     parser.add_argument("--limit", type=float, default=200e6, help="bytes")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=at_least_one, default=3)
     parser.add_argument("--output", type=Path, help="a .csv file")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)

@@ -26,7 +26,7 @@ from benchmarks.contenders import Job
 from benchmarks.graphs import rmat
 from benchmarks.page_tables import centralities_table
 from benchmarks.peeling import real, simple
-from benchmarks.results import Row, machine, write_rows
+from benchmarks.results import Row, at_least_one, machine, write_rows
 from benchmarks.timing import columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
 
@@ -276,7 +276,9 @@ def main() -> None:
     )
     parser.add_argument("--graphs", default=",".join(graphs), help="names, by commas (default: %(default)s)")
     parser.add_argument("--rivals", default=",".join(others), help="names, by commas (default: %(default)s)")
-    parser.add_argument("--repeat", type=int, default=5, help="rounds of warm calls (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=5, help="rounds of warm calls (default: %(default)s)"
+    )
     default = RESULTS / f"{today}-{available_threads()}-cores-centralities.csv"
     parser.add_argument("--output", type=Path, default=default)
     options = parser.parse_args()

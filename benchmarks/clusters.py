@@ -20,7 +20,7 @@ from benchmarks.gpu import timed
 from benchmarks.graphs import source_of
 from benchmarks.ours import EXAMPLES
 from benchmarks.ours import load as load_example
-from benchmarks.results import rows_file
+from benchmarks.results import at_least_one, rows_file
 from edgewise.kernels.door import cuda_door
 from edgewise.program_result import ProgramResult
 from tests.golden import load
@@ -109,7 +109,9 @@ def main() -> None:
         prog="python -m benchmarks.clusters", description=__doc__.splitlines()[0]
     )
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
-    parser.add_argument("--repeat", type=int, default=11, help="calls that are timed (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=11, help="calls that are timed (default: %(default)s)"
+    )
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
     for _ in rows_of("first", streets(64), 1):

@@ -20,7 +20,7 @@ from benchmarks.__main__ import RESULTS
 from benchmarks.contenders import Job
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.peeling import real, simple
-from benchmarks.results import Row, machine, write_rows
+from benchmarks.results import Row, at_least_one, machine, write_rows
 from benchmarks.table import markdown
 from benchmarks.timing import columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
@@ -196,7 +196,9 @@ def main() -> None:
         prog="python -m benchmarks.dense_parts", description="Time core numbers and triangles."
     )
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
-    parser.add_argument("--repeat", type=int, default=5, help="rounds of warm calls (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=5, help="rounds of warm calls (default: %(default)s)"
+    )
     default = RESULTS / f"{today}-{available_threads()}-cores-core-triangles.csv"
     parser.add_argument("--output", type=Path, default=default)
     options = parser.parse_args()

@@ -37,7 +37,7 @@ import edgewise as ew
 from benchmarks.distributed_gpu import nearly_equal, run_as_gpu_rank
 from benchmarks.distributed_tasks import ITERATIONS, programs, seconds_of, write_rows
 from benchmarks.graphs import WEIGHTS, source_of
-from benchmarks.results import csv_rows, rows_file
+from benchmarks.results import at_least_one, csv_rows, rows_file
 from edgewise.engine.distributed import exchange
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.lines import side_of
@@ -206,7 +206,9 @@ def main() -> None:
         prog="python -m benchmarks.distributed", description=__doc__.splitlines()[0]
     )
     parser.add_argument("--scale", default="22", help="of R-MAT graphs, by commas (default: %(default)s)")
-    parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=5, help="runs that are timed (default: %(default)s)"
+    )
     parser.add_argument("--output", required=True, help="a CSV file")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of ranks (default: cpu)")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="how many (default: 1, then 2)")

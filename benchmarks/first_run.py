@@ -31,7 +31,7 @@ from pathlib import Path
 import edgewise as ew
 from benchmarks.__main__ import RESULTS
 from benchmarks.ours import EXAMPLES
-from benchmarks.results import Row, machine, write_rows
+from benchmarks.results import Row, at_least_one, machine, write_rows
 from benchmarks.table import markdown
 from edgewise.kernels.cpu.team import available_threads
 
@@ -154,7 +154,9 @@ def main() -> None:
     )
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: %(default)s")
     parser.add_argument("--programs", default=every, help="names, by commas (default: %(default)s)")
-    parser.add_argument("--repeat", type=int, default=3, help="processes for each (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=3, help="processes for each (default: %(default)s)"
+    )
     parser.add_argument("--output", type=Path, help="a CSV file")
     options = parser.parse_args()
     where = f"{available_threads()}-cores" if options.device == "cpu" else "GPU"

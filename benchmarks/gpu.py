@@ -19,7 +19,7 @@ import numpy as np
 import edgewise as ew
 from benchmarks.graphs import source_of
 from benchmarks.ours import EXAMPLES, load
-from benchmarks.results import rows_file, versions
+from benchmarks.results import at_least_one, rows_file, versions
 from benchmarks.rivals_gpu import CuGraph, is_there
 from edgewise.kernels.door import cuda_door
 
@@ -232,7 +232,9 @@ def main() -> None:
     parser.add_argument(
         "--algorithms", default=",".join(GOALS), help="names, by commas (default: %(default)s)"
     )
-    parser.add_argument("--repeat", type=int, default=15, help="calls that are timed (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=15, help="calls that are timed (default: %(default)s)"
+    )
     parser.add_argument("--no-plain", action="store_true", help="leave out the programs of examples/")
     parser.add_argument("--output", help="a CSV file (default: benchmarks/results/DATE-GPU.csv)")
     options = parser.parse_args()

@@ -20,7 +20,7 @@ from benchmarks.graphs import source_of
 from benchmarks.papers import edge_vertex_setup
 from benchmarks.papers.load_balancing_setup import road
 from benchmarks.papers.wolfpath_trace import least_memory
-from benchmarks.results import rows_file
+from benchmarks.results import at_least_one, rows_file
 from edgewise.graph.layers import drop_layers, put_in_layers
 from edgewise.kernels.cuda.memory import copy_of, host_copy
 
@@ -131,7 +131,9 @@ def main() -> None:
         prog="python -m benchmarks.layers", description=(__doc__ or "").split("\n")[0]
     )
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
-    parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=5, help="runs that are timed (default: %(default)s)"
+    )
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
     with rows_file(options.output, FIELDS, options.repeat) as write:

@@ -20,7 +20,7 @@ import edgewise as ew
 from benchmarks.__main__ import RESULTS
 from benchmarks.contenders import Job
 from benchmarks.ours import EXAMPLES, load
-from benchmarks.results import Row, machine, write_rows
+from benchmarks.results import Row, at_least_one, machine, write_rows
 from benchmarks.table import markdown
 from benchmarks.timing import columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
@@ -248,7 +248,9 @@ def main() -> None:
         prog="python -m benchmarks.peeling", description="Time sleeping vertices."
     )
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
-    parser.add_argument("--repeat", type=int, default=9, help="rounds of warm calls (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=9, help="rounds of warm calls (default: %(default)s)"
+    )
     default = RESULTS / f"{today}-{available_threads()}-cores-peeling.csv"
     parser.add_argument("--output", type=Path, default=default)
     options = parser.parse_args()

@@ -22,7 +22,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.contenders import Job
-from benchmarks.results import rows_file
+from benchmarks.results import at_least_one, rows_file
 from benchmarks.timing import measure_in_turns
 from edgewise.io.budget import Budget
 from edgewise.io.door import plan_file
@@ -157,7 +157,7 @@ def main() -> None:
     )
     parser.add_argument("--scale", type=int, default=21, help="2**SCALE vertices (default: %(default)s)")
     parser.add_argument("--edges", type=float, default=10e6, help="(default: %(default).0f)")
-    parser.add_argument("--repeat", type=int, default=9, help="rounds (default: %(default)s)")
+    parser.add_argument("--repeat", type=at_least_one, default=9, help="rounds (default: %(default)s)")
     parser.add_argument("--output", type=Path, required=True, help="the CSV file")
     given = parser.parse_args()
     with (

@@ -1,11 +1,13 @@
 """What was measured, a row for each call, as CSV, and of which sources and on which machine."""
 
+import argparse
 import contextlib
 import csv
 import datetime
 import os
 import platform
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from edgewise.kernels.cpu.team import available_threads
-from edgewise.kernels.door import cuda_door
+from edgewise.kernels.door import cuda_door, cuda_problem
 
 #: The last columns of all files of rows: how many calls were timed, of which sources, when and where.
 PROVENANCE = ("repeat", "commit", "date", "machine")
@@ -94,8 +96,15 @@ def commit() -> str:
         return os.environ.get("EDGEWISE_COMMIT", "")
 
 
+def end_without_gpu() -> None:
+    """End the process if there is no GPU that can be used."""
+    if problem := cuda_problem():
+        sys.exit(f"this is measured on a GPU: {problem}")
+
+
 def versions() -> str:
     """The GPU and the versions of what was used."""
+    end_without_gpu()
     facts = cuda_door().facts()
     names = ("cuda_driver", "cupy", "numba-cuda", "cuda-core", "numpy")
     return "; ".join([facts["gpu"], *(f"{name} {facts[name]}" for name in names)])
@@ -157,6 +166,28 @@ def csv_rows(path: str | Path) -> list[dict[str, str]]:
     """The rows of a CSV file, each a dict of texts by columns."""
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def given_rows(path: str | Path, columns: Iterable[str]) -> list[dict[str, str]]:
+    """The rows of a CSV file that a user names; if it is no file with rows of these columns, the process ends."""
+    try:
+        found = csv_rows(path)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        sys.exit(f"{path}: {error}; expected a CSV file of rows that this program has measured")
+    lacking = [name for name in columns if not found or name not in found[0]]
+    if lacking or any(None in (*row, *row.values()) for row in found):  # of another length than the head
+        what = (
+            f"lacks the columns {', '.join(lacking)}" if found and lacking else "has no rows, or broken ones"
+        )
+        sys.exit(f"{path} {what}; expected a CSV file of rows that this program has measured")
+    return found
+
+
+def at_least_one(text: str) -> int:
+    """A number of calls to time, as an argument of a command."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
+    return int(text)
 
 
 def read_rows(path: Path) -> list[Row]:

@@ -50,7 +50,7 @@ from benchmarks.papers.edge_vertex_setup import (
 )
 from benchmarks.papers.load_balancing_setup import Columns
 from benchmarks.papers.made_once import PREPARED, in_edges_ms, made_once, pulled
-from benchmarks.results import rows_file
+from benchmarks.results import at_least_one, rows_file
 from edgewise.schedule.layouts import of_renumbered
 
 ITERATIONS = 50
@@ -465,8 +465,12 @@ def main() -> None:
     )
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
     parser.add_argument("--parts", default=",".join(PARTS), help="names, by commas (default: all)")
-    parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
-    options = options_of(parser, "benchmarks.papers.edge_vertex_plots", "measure, and write a CSV file")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=5, help="runs that are timed (default: %(default)s)"
+    )
+    options = options_of(
+        parser, "benchmarks.papers.edge_vertex_plots", "measure, and write a CSV file", FIELDS
+    )
     if options is None:
         return
     with rows_file(options.output, FIELDS, options.repeat) as write:

@@ -61,7 +61,7 @@ from benchmarks.papers.graffix_setup import (
     baselines,
     graphs,
 )
-from benchmarks.results import PROVENANCE, provenance
+from benchmarks.results import PROVENANCE, at_least_one, provenance
 from edgewise.approx.measure import compare
 
 FIELDS = (
@@ -406,12 +406,14 @@ def main() -> None:
     )
     parser.add_argument("--sources", type=int, default=NUM_SOURCES, help="of BC (default: %(default)s)")
     parser.add_argument("--device", default="cuda", help="cuda or cpu (default: %(default)s)")
-    parser.add_argument("--repeat", type=int, default=3, help="runs that are timed (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=3, help="runs that are timed (default: %(default)s)"
+    )
     parser.add_argument(
         "--within", type=float, default=1e9, help="seconds after which no unit begins (default: no limit)"
     )
     options = options_of(
-        parser, "benchmarks.papers.graffix_plots", "measure, and write or go on with a CSV file"
+        parser, "benchmarks.papers.graffix_plots", "measure, and write or go on with a CSV file", FIELDS
     )
     if options is None:
         return

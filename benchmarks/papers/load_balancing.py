@@ -30,7 +30,7 @@ from benchmarks.ours import EXAMPLES, load
 from benchmarks.papers.command import options_of
 from benchmarks.papers.load_balancing_setup import GRAPHS, STRATEGIES, Columns, uniform_on_gpu
 from benchmarks.papers.made_once import made_once
-from benchmarks.results import rows_file
+from benchmarks.results import at_least_one, rows_file
 
 PROGRAMS = {"bfs": "BFS", "sssp": "SSSP"}
 ANSWERS = {"bfs": "level", "sssp": "distance"}
@@ -187,8 +187,12 @@ def main() -> None:
     parser.add_argument(
         "--strategies", default=";".join(STRATEGIES), help="names, by semicolons (default: all)"
     )
-    parser.add_argument("--repeat", type=int, default=5, help="runs that are timed (default: %(default)s)")
-    options = options_of(parser, "benchmarks.papers.load_balancing_plots", "measure, and write a CSV file")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=5, help="runs that are timed (default: %(default)s)"
+    )
+    options = options_of(
+        parser, "benchmarks.papers.load_balancing_plots", "measure, and write a CSV file", FIELDS
+    )
     if options is None:
         return
     for strategy in STRATEGIES:  # CuPy compiles its kernels when they are first used

@@ -39,7 +39,7 @@ from benchmarks.papers.load_balancing_setup import uniform_on_gpu
 from benchmarks.papers.wolfpath_kernel import ShardSweep, Spent, Sweep
 from benchmarks.papers.wolfpath_near_far import NearFar
 from benchmarks.papers.wolfpath_setup import GRAPHS, PROGRAMS, Case, lists_of, transfer_ms
-from benchmarks.results import rows_file
+from benchmarks.results import at_least_one, rows_file
 from edgewise.graph.layers import load_in_layers, put_in_layers, save_in_layers
 from edgewise.kernels.cuda.memory import host_copy, most_threads
 
@@ -371,10 +371,12 @@ def main() -> None:
     )
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
     parser.add_argument("--parts", default=",".join(PARTS), help="names, by commas (default: all)")
-    parser.add_argument("--repeat", type=int, default=3, help="runs that are timed (default: %(default)s)")
+    parser.add_argument(
+        "--repeat", type=at_least_one, default=3, help="runs that are timed (default: %(default)s)"
+    )
     parser.add_argument("--scale", type=int, default=23, help="of the graph beyond (default: %(default)s)")
     parser.add_argument("--limit", default="384MB", help="of the GPU's memory (default: %(default)s)")
-    options = options_of(parser, "benchmarks.papers.wolfpath_plots", "measure, and write a CSV file")
+    options = options_of(parser, "benchmarks.papers.wolfpath_plots", "measure, and write a CSV file", FIELDS)
     if options is None:
         return
     parts = set(options.parts.split(","))
