@@ -165,7 +165,8 @@ def lattice_words(clusters: Rows, layers: Rows) -> str:
         f"the first search takes {significant(first['bfs'])} ms, the first shortest paths {significant(first['sssp'])}",
         "([docs/gpu.md](docs/gpu.md)). A search from a vertex whose "
         f"layers the graph keeps reads its levels from them: {by_layers['lattice']:.2g} ms on the lattice,",
-        f"{by_layers['rmat20']:.2g} on rmat20 ([docs/layers.md](docs/layers.md)).",
+        f"{by_layers['rmat20']:.2g} on rmat20 ([docs/layers.md](docs/layers.md)). These four are of earlier commits,",
+        f"in rows [of clusters](benchmarks/results/{CLUSTERS.name}) and [of layers](benchmarks/results/{LAYERS.name}).",
     )
 
 

@@ -104,7 +104,8 @@ def goals_words(rows: Rows) -> str:
     ]
     return words(
         f"Of {len(aimed)} times that were aimed at (`goal_ms`) {len(missed)} were missed: {listed(missed)}.",
-        "`layout_ms` of these rows is what the first two calls made: clusters are made in the second.",
+        "`layout_ms` of these rows is what the first two calls made, with what a process does once, such as loading",
+        "kernels: clusters are made in the second.",
     )
 
 

@@ -42,7 +42,8 @@ class CuGraph:
         weights = None if graph.weights is None else xp.asarray(graph.weights.astype(np.float32))
         self._outward = self._stored(*ends, weights)
         self._inward = self._stored(*ends, xp.ones(graph.num_arcs, np.float32), store_transposed=True)
-        both = [xp.concatenate(pair) for pair in (ends, ends[::-1])]
+        # Arrays of an undirected graph have each edge both ways.
+        both = [xp.concatenate(pair) for pair in (ends, ends[::-1])] if graph.directed else ends
         self._both = self._stored(*both, None, is_symmetric=True)
         self.calls: dict[str, Callable[[], Any]] = {
             "bfs": self._bfs,

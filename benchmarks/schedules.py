@@ -2,7 +2,8 @@
 
 import edgewise as ew
 
-#: Everything that a user might settle on, each for all supersteps, graphs and programs.
+#: What a user might settle on, each for all supersteps, graphs and programs; no message buffers, and no layouts whose
+#: vertices are renumbered.
 FIXED = {
     "thread (BS)": ew.Schedule(balance=ew.ThreadMapped()),
     "8 lanes": ew.Schedule(balance=ew.WarpMapped(8)),
