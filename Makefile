@@ -30,7 +30,7 @@ test: $(VENV)/.test
 # What takes longer: CUDA kernels for more architectures, algorithms in the simulator, programs that are compiled often,
 # programs on several ranks.
 test-more: $(VENV)/.test $(VENV)/.distributed
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "more and not slow and not gpu"
+	$(BIN)/python -m pytest -n auto --dist load -m "more and not slow and not gpu"
 
 test-all: $(VENV)/.test $(VENV)/.distributed
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not gpu"

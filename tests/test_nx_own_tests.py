@@ -13,8 +13,7 @@ import pytest
 from edgewise.nx.backend import FUNCTIONS
 
 HERE = Path(__file__).resolve().parent
-# One process runs both tests, for NetworkX's own take a minute.
-pytestmark = [pytest.mark.more, pytest.mark.xdist_group("tests of NetworkX")]
+pytestmark = pytest.mark.more
 #: The files of tests, in `networkx`.
 FILES = (
     "algorithms/centrality/tests/test_betweenness_centrality.py",
@@ -51,14 +50,13 @@ EXPECTED = {
 NOT_CALLED = {"graph__new__", "digraph__new__"}
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def report_of(folder: Path) -> Any:
     """What became of the tests, and how often each function was called: see `nx_calls`.
 
     What is not offered runs in NetworkX, so that tests which need it are not given up; what is offered does not.
     """
     assert "edgewise" in nx.utils.backends.backends, "the entry points are not installed: pip install -e ."
-    folder, networkx = tmp_path_factory.mktemp("nx"), Path(nx.__path__[0])
+    networkx = Path(nx.__path__[0])
     (folder / "pytest.ini").write_text("[pytest]\n")
     written = folder / "report.json"
     paths = os.pathsep.join(map(str, (HERE, HERE.parent)))
@@ -79,15 +77,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return json.loads(written.read_text())
 
 
-def test_they_pass(report: Any) -> None:
+def test_they_pass_and_every_function_that_is_offered_was_called(tmp_path: Path) -> None:
+    report = report_of(tmp_path)  # takes a minute: two tests in two processes would take two
     failed = report["tests"].get("failed", {})
     for name in EXPECTED:
         assert name in failed, f"{name} passes; take it from EXPECTED"
     unexpected = {name: text for name, text in failed.items() if name not in EXPECTED}
     assert not unexpected, "\n\n".join(f"{name}\n{text[-1500:]}" for name, text in unexpected.items())
     assert len(report["tests"]["passed"]) > 1000
-
-
-def test_every_function_that_is_offered_was_called(report: Any) -> None:
     assert sorted(FUNCTIONS.keys() - report["calls"].keys()) == sorted(NOT_CALLED)
     assert sum(report["calls"].values()) > 3 * sum(report["left"].values())
