@@ -28,13 +28,13 @@ from edgewise.graph.making import (
     weight_dtype,
 )
 from edgewise.graph.resident import Placement, Resident
-from edgewise.kernels.cpu.launch import all_sealed, sealed
+from edgewise.kernels.cpu.launch import Sealed, all_sealed, sealed
 from edgewise.layout.slots import arrange, degrees_of
 from edgewise.memory import Step, give_back, held, in_turn
 from edgewise.text import listed, shown
 
 
-class Adjacency:
+class Adjacency(Sealed):
     """The rows and the ids of a graph, by which algorithms and programs see it; `edgewise.graph.graph.Graph` describes
     its attributes."""
 
@@ -76,8 +76,8 @@ class Adjacency:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Arrays come out of a pickle, and of a deep copy, writable."""
-        vars(self).update(all_sealed(state))
+        """As `Sealed`; attributes are arrays by name."""
+        super().__setstate__(state)
         if isinstance(self._attributes, dict):
             self._attributes = all_sealed(self._attributes)
 

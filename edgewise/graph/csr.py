@@ -30,7 +30,7 @@ from edgewise.graph.buckets import (
     sorts,
 )
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.cpu.launch import all_sealed, launch, sealed
+from edgewise.kernels.cpu.launch import Sealed, launch, sealed
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.memory import Step
 
@@ -43,7 +43,7 @@ _PIECE = 2**16
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Sealed):
     """The arcs of each vertex, one row after another; NumPy arrays, or CuPy arrays in `edgewise.graph.gpu_rows`.
 
     Attributes:
@@ -55,10 +55,6 @@ class Rows:
     offsets: np.ndarray
     targets: np.ndarray
     weights: np.ndarray | None
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """See `edgewise.graph.adjacency.Adjacency.__setstate__`."""
-        vars(self).update(all_sealed(state))
 
     @property
     def nbytes(self) -> int:

@@ -12,7 +12,7 @@ from edgewise.graph.foreign_arrays import as_cupy, lies_on_gpu
 from edgewise.graph.id_columns import as_id_column
 from edgewise.graph.ids import Ids
 from edgewise.graph.weights import as_weights
-from edgewise.kernels.cpu.launch import all_sealed, sealed
+from edgewise.kernels.cpu.launch import Sealed, sealed
 from edgewise.kernels.door import cuda_door
 
 #: Bytes that building takes for each edge, and making in-edges for each arc: both ends as one number, the sort's key
@@ -20,7 +20,7 @@ from edgewise.kernels.door import cuda_door
 ARC_BYTES = 32
 
 
-class GpuRows:
+class GpuRows(Sealed):
     """The arcs of each vertex, one row after another, on the GPU.
 
     Attributes:
@@ -29,10 +29,6 @@ class GpuRows:
 
     def __init__(self, offsets: Any, targets: Any, weights: Any) -> None:
         self.on_gpu = csr.Rows(offsets, targets, weights)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """See `edgewise.graph.adjacency.Adjacency.__setstate__`."""
-        vars(self).update(all_sealed(state))
 
     @cached_property
     def offsets(self) -> np.ndarray:

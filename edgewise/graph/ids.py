@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewise.errors import EdgewiseError, GraphError, OutputError
 from edgewise.graph.foreign_arrays import as_numpy
-from edgewise.kernels.cpu.launch import all_sealed
+from edgewise.kernels.cpu.launch import Sealed
 from edgewise.memory import Step, held, in_turn
 from edgewise.text import shown
 
@@ -63,7 +63,7 @@ MAX_VERTICES = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Ids:
+class Ids(Sealed):
     """Vertex ids in index order: integers or strings. `edgewise.graph.any_ids.AnyIds` are of other kinds.
 
     Attributes:
@@ -80,10 +80,6 @@ class Ids:
             raise GraphError(
                 f"the graph would have {self.num_vertices:,} vertices; at most 2**31 - 1 can be had"
             )
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """See `edgewise.graph.adjacency.Adjacency.__setstate__`."""
-        vars(self).update(all_sealed(state))
 
     @cached_property
     def array(self) -> np.ndarray:

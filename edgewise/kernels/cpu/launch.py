@@ -58,3 +58,10 @@ def sealed(array: np.ndarray) -> np.ndarray:
 def all_sealed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values by name, with the arrays among them read-only."""
     return {name: sealed(value) if isinstance(value, np.ndarray) else value for name, value in values.items()}
+
+
+class Sealed:
+    """Has read-only arrays, which come out of a pickle, and of a deep copy, writable: they are sealed again."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(all_sealed(state))
