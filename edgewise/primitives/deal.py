@@ -205,18 +205,27 @@ def append(entries: Any, control: Any, counter: Any, v: Any, wanted: Any) -> Any
 
 
 @device_function
-def append_by_block(entries: Any, control: Any, counter: Any, v: Any, wanted: Any, tally: Any) -> None:
-    """Add the vertices of threads with `wanted` to a list, with one addition to its length for a block. All threads of
-    the block take part; `tally` is as for `add_to_total`, and has no value afterwards."""
-    bits, warp = ballot(wanted), block_thread() // WARP
+def place_in_block(count: Any, tally: Any) -> Any:
+    """Where what this warp counted begins in what all warps of the block did, one after the other, and how much that
+    is in all. All threads of the block take part; `tally` is as for `add_to_total`, of which the first half is used."""
+    warp = block_thread() // WARP
     if lane() == 0:
-        tally[warp] = count_bits(bits)
+        tally[warp] = count
     block_barrier()
     place, total = np.int64(0), np.int64(0)
     for other in range(WARPS):
         if other == warp:
             place = total
         total += tally[other]
+    return place, total
+
+
+@device_function
+def append_by_block(entries: Any, control: Any, counter: Any, v: Any, wanted: Any, tally: Any) -> None:
+    """Add the vertices of threads with `wanted` to a list, with one addition to its length for a block. All threads of
+    the block take part; `tally` is as for `add_to_total`, and has no value afterwards."""
+    bits = ballot(wanted)
+    place, total = place_in_block(count_bits(bits), tally)
     if block_thread() == 0 and total > 0:
         tally[WARPS] = atomic_add(control, counter, total)
     block_barrier()

@@ -19,7 +19,6 @@ from edgewise.kernels.cuda.device import (
     WARPS,
     atomic_add,
     ballot,
-    block_barrier,
     block_index,
     block_thread,
     count_bits,
@@ -38,6 +37,7 @@ from edgewise.kernels.cuda.device import (
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
 from edgewise.primitives.bitmaps import BITS, bits_in, is_of_lane, lanes_of, word_with, words_for
+from edgewise.primitives.deal import place_in_block
 from edgewise.primitives.running_sums import sum_to_lane
 
 _num_words = device_function(words_for)
@@ -168,15 +168,7 @@ def list_kernel(it):
     last = min(it.words, first + each)
     for w in range(first + lane(), last, WARP):
         count += bits_in(it.bits[w])
-    count = warp_sum(count)
-    if lane() == 0:
-        tally[warp] = count
-    block_barrier()
-    place, total = np.int64(0), np.int64(0)
-    for other in range(WARPS):
-        if other == warp:
-            place = total
-        total += tally[other]
+    place, total = place_in_block(warp_sum(count), tally)
     if block_thread() == 0:
         it.counts[block_index()] = total
     grid_barrier(it.control, np.int64(0))
