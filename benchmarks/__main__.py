@@ -12,7 +12,7 @@ from benchmarks.check import disagreement
 from benchmarks.contenders import ALGORITHMS, Contender, Edges
 from benchmarks.graphs import GRAPHS
 from benchmarks.ours import Edgewise, Plain
-from benchmarks.results import Row, at_least_one, given_rows, machine, read_rows, write_rows
+from benchmarks.results import Row, as_rows, at_least_one, given_rows, machine, write_rows
 from benchmarks.rivals import RIVALS
 from benchmarks.table import tables
 from benchmarks.timing import Outcome, columns_of, measure_in_turns
@@ -127,8 +127,8 @@ def main() -> None:
     """Measure what was asked for, write the rows after every graph, and print the tables."""
     options = arguments()
     if options.show:
-        given_rows(options.show, [each.name for each in fields(Row) if each.default is MISSING])
-        print(tables(read_rows(options.show)))
+        needed = [each.name for each in fields(Row) if each.default is MISSING]
+        print(tables(as_rows(given_rows(options.show, needed))))
         return
     algorithms = chosen(options.algorithms, ALGORITHMS, "algorithm")
     graphs = chosen(options.graphs, tuple(GRAPHS), "graph")

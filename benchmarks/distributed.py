@@ -34,9 +34,17 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.distributed_gpu import nearly_equal, run_as_gpu_rank
-from benchmarks.distributed_tasks import ITERATIONS, programs, seconds_of, write_rows
-from benchmarks.graphs import WEIGHTS, source_of
+from benchmarks.distributed_gpu import run_as_gpu_rank
+from benchmarks.distributed_tasks import (
+    ITERATIONS,
+    drawn_sources,
+    nearly_equal,
+    programs,
+    seconds_of,
+    source_id,
+    write_rows,
+)
+from benchmarks.graphs import WEIGHTS
 from benchmarks.results import at_least_one, csv_rows, rows_file
 from edgewise.engine.distributed import exchange
 from edgewise.engine.distributed.group import Group, connect
@@ -152,12 +160,9 @@ def row_of_algorithm(name: str, graph: ew.Graph, repeat: int) -> dict[str, Any]:
     """Run one algorithm on this rank and the others, each of which gets the whole answer."""
     group, (find, values, arrays) = connect(), ALGORITHMS[name]
     if name in ("bfs", "sssp"):
-        values = {"source": graph.vertices[source_of(graph)]}
+        values = {"source": source_id(graph)}
     elif name == "betweenness":
-        begins = np.flatnonzero(graph.out_degree)
-        values = {
-            "sources": graph.ids_of(np.random.default_rng(1).choice(begins, FEW_SOURCES, replace=False))
-        }
+        values = {"sources": drawn_sources(graph, FEW_SOURCES)}
     plain = partial(find, graph, device="cpu", schedule=ONE_THREAD, **values)
     distributed = partial(plain, distributed=True)
     result, expected = distributed(), plain()

@@ -10,13 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import edgewise as ew
-from benchmarks.distributed_tasks import ITERATIONS, SOURCES, programs, seconds_of, write_rows
-from benchmarks.graphs import source_of
+from benchmarks.distributed_tasks import (
+    ITERATIONS,
+    SOURCES,
+    drawn_sources,
+    nearly_equal,
+    programs,
+    seconds_of,
+    source_id,
+    write_rows,
+)
 from edgewise.distributed import PreparedRank, ranks_for
 from edgewise.engine.distributed.group import Group
-
-#: How near sums of floats on a GPU come to those in another order. PageRank has the differences of ranks, too.
-CLOSE = {"float64": {"rtol": 1e-9, "atol": 1e-15}, "float32": {"rtol": 1e-4, "atol": 1e-12}}
 
 
 class Exchanging:
@@ -87,14 +92,13 @@ def tasks(graph: ew.Graph, group: Group) -> Iterator[tuple[str, GpuTask]]:
                 lambda result: (result.gather() if hasattr(result, "gather") else result).fields,
             ),
         )
-    begins = np.flatnonzero(graph.out_degree)
-    some = graph.ids_of(np.random.default_rng(1).choice(begins, SOURCES, replace=False))
+    some, source = drawn_sources(graph, SOURCES), source_id(graph)
     for name, find, values, field in (
         ("pagerank", ew.pagerank, {"tol": 0, "max_iterations": ITERATIONS, "dtype": np.float32}, "rank"),
         ("components", ew.connected_components, {}, "component"),
         ("betweenness", ew.betweenness, {"sources": some}, "centrality"),
-        ("bfs", ew.bfs, {"source": graph.vertices[source_of(graph)]}, "level"),
-        ("sssp", ew.sssp, {"source": graph.vertices[source_of(graph)]}, "distance"),
+        ("bfs", ew.bfs, {"source": source}, "level"),
+        ("sssp", ew.sssp, {"source": source}, "distance"),
     ):
         call: Any = partial(find, graph, device="cuda", **values)
         yield (
@@ -162,13 +166,6 @@ def agrees(
         for field, file in files.items():
             np.save(file, expected[field])
     return all(nearly_equal(answer[field], values) for field, values in expected.items())
-
-
-def nearly_equal(found: np.ndarray, expected: np.ndarray) -> bool:
-    """Whether arrays are equal; sums of floats, in another order, by `CLOSE`."""
-    if expected.dtype.kind != "f":
-        return np.array_equal(found, expected)
-    return np.allclose(found, expected, **CLOSE[expected.dtype.name])
 
 
 def write_trace(call: Callable[[], Any], path: Path, group: Group) -> None:

@@ -15,6 +15,8 @@ from edgewise.engine.distributed.group import Group
 ITERATIONS = 20
 #: Sources of betweenness.
 SOURCES = 64
+#: How near sums of floats on a GPU come to those in another order. PageRank has the differences of ranks, too.
+CLOSE = {"float64": {"rtol": 1e-9, "atol": 1e-15}, "float32": {"rtol": 1e-4, "atol": 1e-12}}
 
 
 class IntegerPageRank(ew.Program):
@@ -36,9 +38,20 @@ class IntegerPageRank(ew.Program):
         return ew.ACTIVE
 
 
+def source_id(graph: ew.Graph) -> Any:
+    """The id of the vertex from which searches and shortest paths go."""
+    return graph.vertices[source_of(graph)]
+
+
+def drawn_sources(graph: ew.Graph, count: int) -> np.ndarray:
+    """The ids of so many vertices with out-edges, the same ones in each process."""
+    begins = np.flatnonzero(graph.out_degree)
+    return graph.ids_of(np.random.default_rng(1).choice(begins, count, replace=False))
+
+
 def programs(graph: ew.Graph) -> dict[str, tuple[ew.Program, int | None]]:
     """The programs with their parameters, and the most supersteps."""
-    source = graph.vertices[source_of(graph)]
+    source = source_id(graph)
 
     def made(name: str, **values: Any) -> ew.Program:
         found: ew.Program = getattr(load(EXAMPLES / f"{name.lower()}.py"), name)(**values)
@@ -68,3 +81,10 @@ def write_rows(path: str, rows: list[dict[str, Any]]) -> None:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+
+
+def nearly_equal(found: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether arrays are equal; sums of floats, in another order, by `CLOSE`."""
+    if expected.dtype.kind != "f":
+        return np.array_equal(found, expected)
+    return np.allclose(found, expected, **CLOSE[expected.dtype.name])

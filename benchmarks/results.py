@@ -190,9 +190,11 @@ def at_least_one(text: str) -> int:
     return int(text)
 
 
+def as_rows(lines: Iterable[dict[str, str]]) -> list[Row]:
+    """The rows of a file that `write_rows` wrote."""
+    return [Row(**{f.name: f.type(line[f.name]) for f in fields(Row) if f.name in line}) for line in lines]
+
+
 def read_rows(path: Path) -> list[Row]:
     """The rows of a file that `write_rows` wrote."""
-    return [
-        Row(**{f.name: f.type(line[f.name]) for f in fields(Row) if f.name in line})
-        for line in csv_rows(path)
-    ]
+    return as_rows(csv_rows(path))
