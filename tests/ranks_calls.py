@@ -9,11 +9,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 from pagerank import PageRank
 from sssp import SSSP
+from test_edge_attributes import Tolled
 from test_endless import RING, Stubborn
+from test_graph_likeness import doubled
 
 import edgewise as ew
 from edgewise.cli.report import RunReport
@@ -180,41 +181,22 @@ def check_refused_calls(group: Group) -> None:
         assert 'expected checkpoint="folder" beside it' in str(error)
 
 
-@numba.vectorize(["float64(float64)"])
-def doubled(x: Any) -> Any:
-    return x + x
+class Ones(ew.Program):
+    """What vertices get is the number of their in-edges."""
 
-
-class Tolled(ew.Program):
-    """An edge field that is an attribute of the graph."""
-
-    toll = ew.edge("float64")
-    paid = ew.vertex("float64")
+    value = ew.vertex("float64")
     combine = ew.SUM
     max_supersteps = 1
 
     @staticmethod
     def edge_compute(edge, state):
-        return edge.toll
-
-    @staticmethod
-    def vertex_compute(v, message, state):
-        state.paid[v] = message
-        return ew.HALT
+        return 1.0
 
 
 def without_key(other: bool) -> type[ew.Program]:
     """Two programs of one name, of which neither has a key."""
 
-    class Body(ew.Program):
-        value = ew.vertex("float64")
-        combine = ew.SUM
-        max_supersteps = 1
-
-        @staticmethod
-        def edge_compute(edge, state):
-            return 1.0
-
+    class Body(Ones):
         @staticmethod
         def vertex_compute(v, message, state):
             state.value[v] = doubled(message)
@@ -222,15 +204,7 @@ def without_key(other: bool) -> type[ew.Program]:
 
     own = Body
 
-    class Body(ew.Program):
-        value = ew.vertex("float64")
-        combine = ew.SUM
-        max_supersteps = 1
-
-        @staticmethod
-        def edge_compute(edge, state):
-            return 1.0
-
+    class Body(Ones):
         @staticmethod
         def vertex_compute(v, message, state):
             state.value[v] = doubled(message) + 1.0
