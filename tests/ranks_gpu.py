@@ -35,7 +35,9 @@ from edgewise.kernels.door import cuda_door
 
 LATTICE = ew.generate.lattice(30, 40, seed=2, weights=(1, 9))
 HUBS = ew.generate.rmat(12, 16, seed=4, weights=(1, 9))
-#: Programs that run on these graphs, too.
+#: More vertices than a GPU has threads: threads have several each.
+WIDE = ew.generate.rmat(20, 2, seed=4, weights=(1, 9))
+#: Programs that run on these graphs, too; the first three on the last one.
 LARGE = (
     "bfs", "sssp", "components", "float sums", "pagerank", "logic and aggregates", "user combiner", "edge fields",
 )  # fmt: skip
@@ -69,7 +71,8 @@ def compare_programs(group, channel, few):
     found = cases(few)
     for name in LARGE:
         program, values = PROGRAMS[name]
-        for where, graph in (("hubs", HUBS), ("lattice", LATTICE)):
+        wide = [("wide", WIDE)] * (name in LARGE[:3])
+        for where, graph in (("hubs", HUBS), ("lattice", LATTICE), *wide):
             graph = undirected(graph) if name == "components" else graph
             how = {} if program.asynchronous else {"max_supersteps": 8}
             found.append(Case(name, where, program, graph, values, how, 1))

@@ -42,7 +42,6 @@ from edgewise.kernels.cuda.arguments import (
 from edgewise.kernels.cuda.device import (
     INT64,
     WARP,
-    block_thread,
     cuda,
     device_function,
     inlined,
@@ -209,8 +208,8 @@ def make_sweep(decide: Any, lists: bool) -> Any:
     @device_function
     def sweep(it, state, run):
         edges, active = np.int64(0), np.int64(0)
-        for begin in range(it.low + thread_index() - block_thread(), it.high, num_threads()):
-            v, goes_on = begin + block_thread(), False
+        for begin in range(it.low, it.high, num_threads()):
+            v, goes_on = begin + thread_index(), False
             if v < it.high and decide(v, it.superstep, state, run):
                 goes_on = True
                 active += 1
