@@ -17,7 +17,7 @@ LARGE = RESULTS / "2026-11-26-H100-large.csv"
 DISTRIBUTED = RESULTS / "2026-11-27-2-cores-distributed.csv"
 ALGORITHMS = RESULTS / "2026-11-28-2-cores-distributed-algorithms.csv"
 DISTRIBUTED_GPU = RESULTS / "2026-11-27-2xH200-distributed.csv"
-DISTRIBUTED_H100 = RESULTS / "2026-11-28-2xH100-distributed.csv"
+DISTRIBUTED_AGAIN = RESULTS / "2026-11-28-2xH200-distributed.csv"
 GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
 BUILDING_RANKS = RESULTS / "2026-11-28-2-cores-building-ranks.csv"
 NETWORKX = RESULTS / "2026-11-27-2-cores-networkx.csv"
@@ -368,8 +368,8 @@ def blocks() -> dict[str, dict[str, str]]:
             "grid": grid_table(csv_rows(GRID)),
             "two gpus": two_gpus_table(csv_rows(DISTRIBUTED_GPU)),
             "aims": aims_table(csv_rows(DISTRIBUTED_GPU)),
-            "two h100": two_gpus_table(csv_rows(DISTRIBUTED_H100)),
-            "aims, h100": aims_table(csv_rows(DISTRIBUTED_H100)),
+            "two gpus, again": two_gpus_table(csv_rows(DISTRIBUTED_AGAIN)),
+            "aims, again": aims_table(csv_rows(DISTRIBUTED_AGAIN)),
         },
         "docs/networkx.md": networkx_tables(read_rows(NETWORKX)),
     }
