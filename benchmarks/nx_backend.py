@@ -15,7 +15,7 @@ import gc
 import importlib.metadata
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import starmap
 from pathlib import Path
@@ -28,17 +28,14 @@ import scipy.sparse
 
 import edgewise as ew
 import edgewise_networkx
-from benchmarks.page_tables import networkx_tables
+from benchmarks.page_tables import NETWORKX_DEVICES, networkx_devices_table, networkx_tables
 from benchmarks.results import Row, machine, versions, write_rows
-from benchmarks.table import markdown
 from edgewise.nx.convert import convert_from_nx, convert_to_nx
 
 NETWORKX = {"contender": "networkx", "version": nx.__version__}
 EDGEWISE = {"contender": "edgewise", "version": ew.__version__}
 #: Other backends of NetworkX by the names that it has for them, and what is installed for them.
 RIVALS = {"rustnx": "rustnx", "rustworkx": "nx-rustworkx"}
-#: Where functions run with `--gpu`.
-DEVICES = ("cpu", "cuda")
 #: What `first_seconds` are, of functions.
 FIRST = "first: with conversion"
 #: What a walk loses with each edge: less than 1 over the largest eigenvalue of these graphs.
@@ -129,7 +126,7 @@ def on_devices(graph: Any, task: dict[str, Any], calls: dict[str, Callable[..., 
         if "device" not in told[name.split(",")[0]].get("additional_parameters", {}):
             continue
         task["algorithm"], answers = name, []
-        for device in DEVICES:
+        for device in NETWORKX_DEVICES:
             spent, found = by_backend(graph, partial(call, graph, hub, backend="edgewise", device=device))
             answers.append(found)
             right = "yes" if agree(found, answers[0]) else "differs from the CPU"
@@ -153,20 +150,6 @@ def by_backend(graph: Any, run: Callable[[], Any]) -> tuple[dict[str, Any], Any]
         again.append(seconds(run)[0])
     graph.__networkx_cache__.clear()
     return times(again, first), found
-
-
-def devices_table(rows: Sequence[Row]) -> str:
-    """A Markdown table of the functions on a GPU beside the CPU, in milliseconds."""
-    by_name: dict[str, dict[str, Row]] = {}
-    for row in rows:
-        by_name.setdefault(row.algorithm, {})[row.contender] = row
-    body = []
-    for name, found in by_name.items():
-        cpu, gpu = (found[f"edgewise, {device}"] for device in DEVICES)
-        times_of = (cpu.first_seconds, cpu.seconds, gpu.first_seconds, gpu.seconds)
-        body.append([name, *(f"{1e3 * each:,.1f}" for each in times_of), f"{cpu.seconds / gpu.seconds:.2f}"])
-    parts = [f"{where}, {when}" for where in ("CPU", "GPU") for when in ("with conversion", "converted")]
-    return markdown(["function", *parts, "CPU by GPU"], body)
 
 
 def forget(graph: Any) -> None:
@@ -245,7 +228,9 @@ def main() -> None:
         calls += compared(connected, task, ALL_PAIRS)
     if given.output:
         write_rows(given.output, [*ways, *calls])
-    print(devices_table(calls) if given.gpu else "\n\n".join(networkx_tables([*ways, *calls]).values()))
+    print(
+        networkx_devices_table(calls) if given.gpu else "\n\n".join(networkx_tables([*ways, *calls]).values())
+    )
     for row in calls:
         if row.verified not in ("", "yes"):
             print(f"{row.algorithm} by {row.contender}: {row.verified}")

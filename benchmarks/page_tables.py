@@ -21,6 +21,7 @@ DISTRIBUTED_AGAIN = RESULTS / "2026-11-28-2xH200-distributed.csv"
 GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
 BUILDING_RANKS = RESULTS / "2026-11-28-2-cores-building-ranks.csv"
 NETWORKX = RESULTS / "2026-11-27-2-cores-networkx.csv"
+NETWORKX_ON_GPU = RESULTS / "2026-11-28-H100-networkx.csv"
 #: How graphs are named in tables, where otherwise than in rows.
 GRAPHS = {"lattice": "lattice 2048 x 2048", "one-way": "the same, 30% one-way"}
 #: How algorithms and programs are named in tables.
@@ -67,6 +68,8 @@ READERS = {
 }
 #: Ways over a graph beyond the GPU's memory that are not of edgewise.
 OTHER_WAYS = ("zero-copy", "copied parts", "compacted")
+#: Where functions of NetworkX run by edgewise with a GPU.
+NETWORKX_DEVICES = ("cpu", "cuda")
 Rows = list[dict[str, str]]
 
 
@@ -311,6 +314,20 @@ def networkx_tables(rows: Sequence[Row]) -> dict[str, str]:
     }
 
 
+def networkx_devices_table(rows: Sequence[Row]) -> str:
+    """A Markdown table of the functions on a GPU beside the CPU, in milliseconds."""
+    by_name: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        by_name.setdefault(row.algorithm, {})[row.contender] = row
+    body = []
+    for name, found in by_name.items():
+        cpu, gpu = (found[f"edgewise, {device}"] for device in NETWORKX_DEVICES)
+        times_of = (cpu.first_seconds, cpu.seconds, gpu.first_seconds, gpu.seconds)
+        body.append([name, *(f"{1e3 * each:,.1f}" for each in times_of), f"{cpu.seconds / gpu.seconds:.2f}"])
+    parts = [f"{where}, {when}" for where in ("CPU", "GPU") for when in ("with conversion", "converted")]
+    return markdown(["function", *parts, "CPU by GPU"], body)
+
+
 def lacking(rows: Rows) -> list[str]:
     """What rows of a file do not tell of where they are from, and how many if some do."""
 
@@ -371,5 +388,6 @@ def blocks() -> dict[str, dict[str, str]]:
             "two gpus, again": two_gpus_table(csv_rows(DISTRIBUTED_AGAIN)),
             "aims, again": aims_table(csv_rows(DISTRIBUTED_AGAIN)),
         },
-        "docs/networkx.md": networkx_tables(read_rows(NETWORKX)),
+        "docs/networkx.md": networkx_tables(read_rows(NETWORKX))
+        | {"functions on a gpu": networkx_devices_table(read_rows(NETWORKX_ON_GPU))},
     }
