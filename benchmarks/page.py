@@ -9,8 +9,8 @@ from pathlib import Path
 
 from benchmarks import page_gpu, page_tables
 from benchmarks.page_gpu import CLUSTERS, GPU
-from benchmarks.page_tables import GRAPHS, RESULTS, Rows, listed, significant, words
-from benchmarks.results import ROOT, Row, csv_rows, read_rows
+from benchmarks.page_tables import GRAPHS, RESULTS, Rows, listed, shown_rows, significant, words
+from benchmarks.results import ROOT, Row, as_rows
 from benchmarks.table import OURS, PLAIN, fill, markdown
 
 #: The rows of the tables on a CPU, and of searches by layers.
@@ -172,14 +172,14 @@ def lattice_words(clusters: Rows, layers: Rows) -> str:
 
 def readme() -> dict[str, str]:
     """What is put into places of README.md, by their names."""
-    on_cpu, on_gpu = read_rows(CPU), csv_rows(GPU)
+    on_cpu, on_gpu = as_rows(shown_rows(CPU)), shown_rows(GPU)
     return {
         "on a cpu": cpu_table(on_cpu),
         "said of a cpu": cpu_words(on_cpu),
         "more on a cpu": cpu_table(on_cpu, CPU_MORE),
         "on a gpu": gpu_table(on_gpu),
         "more on a gpu": more_gpu_table(on_gpu),
-        "said of a lattice": lattice_words(csv_rows(CLUSTERS), csv_rows(LAYERS)),
+        "said of a lattice": lattice_words(shown_rows(CLUSTERS), shown_rows(LAYERS, compared=False)),
     }
 
 
