@@ -1,7 +1,6 @@
 """Measure: `python -m benchmarks`. See docs/benchmarks.md for what is timed and how."""
 
 import argparse
-import datetime
 import gc
 import sys
 from collections.abc import Iterator
@@ -12,18 +11,15 @@ from benchmarks.check import disagreement
 from benchmarks.contenders import ALGORITHMS, Contender, Edges
 from benchmarks.graphs import GRAPHS
 from benchmarks.ours import Edgewise, Plain
-from benchmarks.results import Row, as_rows, at_least_one, given_rows, machine, write_rows
+from benchmarks.results import Row, as_rows, at_least_one, dated, given_rows, machine, write_rows
 from benchmarks.rivals import RIVALS
 from benchmarks.table import tables
 from benchmarks.timing import Outcome, columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
 
-RESULTS = Path(__file__).resolve().parent / "results"
-
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Time and verify edgewise and its rivals."
     )
@@ -39,7 +35,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--repeat", type=at_least_one, default=9, help="rounds of warm calls (default: %(default)s)"
     )
-    parser.add_argument("--output", type=Path, default=RESULTS / f"{today}-{available_threads()}-cores.csv")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=dated(f"{available_threads()}-cores"),
+        help="a new file (default: %(default)s)",
+    )
     parser.add_argument("--show", type=Path, help="only print the tables of a CSV file of results")
     return parser.parse_args()
 
@@ -123,8 +124,22 @@ def row_of(edges: Edges, algorithm: str, contender: Contender, outcome: Outcome,
     )
 
 
+def measure(
+    graphs: list[str], classes: list[type[Contender]], algorithms: list[str], repeat: int
+) -> Iterator[Row]:
+    """The rows of all graphs."""
+    for name in graphs:
+        edges = GRAPHS[name]()
+        if edges is None:
+            print(f"{name}: its file is not there; left out")
+            continue
+        print(f"{name}: {edges.num_vertices:,} vertices, {len(edges.source):,} edges", flush=True)
+        yield from measure_graph(edges, classes, algorithms, repeat)
+        gc.collect()
+
+
 def main() -> None:
-    """Measure what was asked for, write the rows after every graph, and print the tables."""
+    """Measure what was asked for, write the rows, and print the tables."""
     options = arguments()
     if options.show:
         needed = [each.name for each in fields(Row) if each.default is MISSING]
@@ -134,16 +149,7 @@ def main() -> None:
     graphs = chosen(options.graphs, tuple(GRAPHS), "graph")
     rivals = chosen(options.rivals, tuple(rival.name for rival in RIVALS), "rival")
     classes = contenders(rivals, not options.no_plain)
-    rows: list[Row] = []
-    for name in graphs:
-        edges = GRAPHS[name]()
-        if edges is None:
-            print(f"{name}: its file is not there; left out")
-            continue
-        print(f"{name}: {edges.num_vertices:,} vertices, {len(edges.source):,} edges", flush=True)
-        rows += measure_graph(edges, classes, algorithms, options.repeat)
-        write_rows(options.output, rows)
-        gc.collect()
+    rows = write_rows(options.output, measure(graphs, classes, algorithms, options.repeat))
     print(f"\n{tables(rows)}\n\nrows: {options.output}")
 
 

@@ -8,7 +8,6 @@ some vertices, is left out there, and so is networkit for harmonic centrality. S
 """
 
 import argparse
-import datetime
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -21,12 +20,11 @@ import numpy as np
 import rustworkx
 
 import edgewise as ew
-from benchmarks.__main__ import RESULTS
 from benchmarks.contenders import Job
 from benchmarks.graphs import rmat
 from benchmarks.page_tables import centralities_table
 from benchmarks.peeling import real, simple
-from benchmarks.results import Row, at_least_one, machine, write_rows
+from benchmarks.results import Row, at_least_one, dated, machine, write_rows
 from benchmarks.timing import columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
 
@@ -268,8 +266,7 @@ def measure(name: str, repeat: int, rivals: set[str]) -> Iterator[Row]:
 
 
 def main() -> None:
-    """Measure, write the rows after each graph, print the table."""
-    today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    """Measure, write the rows, print the table."""
     graphs, others = (*ALL_PAIRS, *SPECTRAL), ("igraph", "networkit", "rustworkx", "networkx")
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.centralities", description="Time centralities."
@@ -279,14 +276,14 @@ def main() -> None:
     parser.add_argument(
         "--repeat", type=at_least_one, default=5, help="rounds of warm calls (default: %(default)s)"
     )
-    default = RESULTS / f"{today}-{available_threads()}-cores-centralities.csv"
-    parser.add_argument("--output", type=Path, default=default)
+    default = dated(f"{available_threads()}-cores-centralities")
+    parser.add_argument("--output", type=Path, default=default, help="a new file (default: %(default)s)")
     options = parser.parse_args()
     networkit.setNumberOfThreads(available_threads())
-    rows: list[Row] = []
-    for name in options.graphs.split(","):
-        rows += measure(name, options.repeat, set(options.rivals.split(",")))
-        write_rows(options.output, rows)
+    names, rivals = options.graphs.split(","), set(options.rivals.split(","))
+    rows = write_rows(
+        options.output, (row for name in names for row in measure(name, options.repeat, rivals))
+    )
     print(f"\n{centralities_table(rows)}\n\nrows: {options.output}")
 
 

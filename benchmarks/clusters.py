@@ -114,9 +114,9 @@ def main() -> None:
     )
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
-    for _ in rows_of("first", streets(64), 1):
-        pass
     with rows_file(options.output, FIELDS, options.repeat) as write:
+        for _ in rows_of("first", streets(64), 1):
+            pass
         for name in options.graphs.split(","):
             for row in rows_of(name, GRAPHS[name](), options.repeat):
                 write(row)

@@ -8,7 +8,6 @@ and a graph that is built by the one of the CPU. Where pylibcugraph is installed
 """
 
 import argparse
-import datetime
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +18,7 @@ import numpy as np
 import edgewise as ew
 from benchmarks.graphs import source_of
 from benchmarks.ours import EXAMPLES, load
-from benchmarks.results import at_least_one, rows_file, versions
+from benchmarks.results import at_least_one, dated, rows_file, versions
 from benchmarks.rivals_gpu import CuGraph, is_there
 from edgewise.kernels.door import cuda_door
 
@@ -245,14 +244,12 @@ def main() -> None:
         "--repeat", type=at_least_one, default=15, help="calls that are timed (default: %(default)s)"
     )
     parser.add_argument("--no-plain", action="store_true", help="leave out the programs of examples/")
-    parser.add_argument("--output", help="a CSV file (default: benchmarks/results/DATE-GPU.csv)")
+    parser.add_argument("--output", help="a new CSV file (default: benchmarks/results/DATE-GPU.csv)")
     options = parser.parse_args()
     if not is_there():
         print("pylibcugraph is not installed, so cuGraph is left out")
-    today, gpu = datetime.date.today().isoformat(), versions().split(";")[0].replace(" ", "-")
-    with rows_file(
-        options.output or f"benchmarks/results/{today}-{gpu}.csv", COLUMNS, options.repeat
-    ) as write:
+    gpu = versions().split(";")[0].replace(" ", "-")
+    with rows_file(options.output or dated(gpu), COLUMNS, options.repeat) as write:
         for name in options.graphs.split(","):
             for row in rows(name, options.algorithms.split(","), options.repeat, not options.no_plain):
                 write(row)

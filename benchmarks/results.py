@@ -20,6 +20,7 @@ from edgewise.kernels.door import cuda_door, cuda_problem
 #: The last columns of all files of rows: how many calls were timed, of which sources, when and where.
 PROVENANCE = ("repeat", "commit", "date", "machine")
 ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
 
 
 @dataclass(frozen=True)
@@ -118,24 +119,65 @@ def provenance(on_gpu: bool) -> dict[str, str]:
     return {"commit": commit(), "date": datetime.date.today().isoformat(), "machine": where}
 
 
+def dated(where: str) -> Path:
+    """Where rows of today are written if no file is named."""
+    return RESULTS / f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}-{where}.csv"
+
+
+@contextlib.contextmanager
+def new_csv(path: str | Path | None, columns: Iterable[str]) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """A new CSV file: a function that writes a row at once. A file that has got no row is removed again.
+
+    The process ends if the file is there already, or cannot be written.
+
+    Args:
+        path: of the file; None if nothing is to be written.
+        columns: their names.
+    """
+    if path is None:
+        yield lambda row: None
+        return
+    path = Path(path)
+    if path.is_file():
+        sys.exit(f"{path} is there already, and is not overwritten; name another file: --output FILE.csv")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w", newline="", buffering=1, encoding="utf-8")
+    except OSError as error:
+        sys.exit(f"{path} cannot be written: {error}; name another file: --output FILE.csv")
+    count = 0
+
+    def write(row: dict[str, Any]) -> None:
+        nonlocal count
+        writer.writerow(row)
+        count += 1
+
+    with file:
+        writer = csv.DictWriter(file, list(columns), lineterminator="\n")
+        writer.writeheader()
+        try:
+            yield write
+        finally:
+            if count == 0 and path.is_file():
+                path.unlink()
+
+
 @contextlib.contextmanager
 def rows_file(
-    path: str | Path, columns: Iterable[str], repeat: int, on_gpu: bool = True
+    path: str | Path | None, columns: Iterable[str], repeat: int, on_gpu: bool = True
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A new CSV file of rows with these columns and those of `PROVENANCE`: a function that writes a row at once.
 
     Args:
-        path: of the file.
+        path: as in `new_csv`.
         columns: their names.
         repeat: how many calls were timed, of rows that do not say.
         on_gpu: whether on a GPU.
     """
     where = provenance(on_gpu)
     print(where["machine"], flush=True)
-    with open(path, "w", newline="", buffering=1, encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [*columns, *PROVENANCE], lineterminator="\n")
-        writer.writeheader()
-        yield lambda row: writer.writerow({"repeat": repeat} | row | where)
+    with new_csv(path, [*columns, *PROVENANCE]) as write:
+        yield lambda row: write({"repeat": repeat} | row | where)
 
 
 def processor_name() -> str:
@@ -151,15 +193,15 @@ def processor_name() -> str:
     return f"{names['model name']}, family {names.get('cpu family', '?')} model {names.get('model', '?')}"
 
 
-def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as CSV, times to four significant digits."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(field.name for field in fields(Row))
+def write_rows(path: Path | None, rows: Iterable[Row]) -> list[Row]:
+    """Write rows as CSV, each as soon as it is made, times to four significant digits; see `new_csv`. Return them."""
+    written = []
+    with new_csv(path, [field.name for field in fields(Row)]) as write:
         for row in rows:
-            values = asdict(row).values()
-            writer.writerow(f"{value:.4g}" if isinstance(value, float) else value for value in values)
+            values = asdict(row).items()
+            write({name: f"{value:.4g}" if isinstance(value, float) else value for name, value in values})
+            written.append(row)
+    return written
 
 
 def csv_rows(path: str | Path) -> list[dict[str, str]]:

@@ -1,11 +1,14 @@
-"""What benchmarks say of files that they did not write, and of numbers of calls that are none."""
+"""What benchmarks say of files that they did not write or may not write, and of numbers of calls that are none."""
 
 import argparse
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from test_benchmarks import row
 
-from benchmarks.results import at_least_one, given_rows
+from benchmarks.results import at_least_one, dated, given_rows, new_csv, read_rows, write_rows
 
 
 @pytest.mark.parametrize(
@@ -38,3 +41,73 @@ def test_calls_are_timed_at_least_once() -> None:
     for text in ("0", "-3", "1.5", "many", ""):
         with pytest.raises(argparse.ArgumentTypeError, match="at least 1"):
             at_least_one(text)
+
+
+def test_files_that_are_there_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("kept")
+    with pytest.raises(SystemExit, match=r"rows.csv is there already.* --output"):
+        write_rows(path, (pytest.fail("measured") for _ in range(1)))
+    assert path.read_text() == "kept"
+
+
+@pytest.mark.parametrize("name", ["", "file/rows.csv"])
+def test_paths_that_cannot_be_written_are_refused_before_anything_is_measured(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit, match=r"cannot be written.* --output"):
+        write_rows(tmp_path / name, (pytest.fail("measured") for _ in range(1)))
+
+
+def test_rows_are_written_as_they_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "rows.csv"
+
+    def measured():
+        yield row("edgewise", 0.25)
+        assert len(read_rows(path)) == 1
+        yield row("igraph", 0.5)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_rows(path, measured())
+    assert [each.contender for each in read_rows(path)] == ["edgewise", "igraph"]
+
+
+def test_a_file_without_rows_is_removed_so_that_the_call_can_be_made_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt), new_csv(tmp_path / "rows.csv", ("a",)):
+            raise KeyboardInterrupt
+    with new_csv(None, ("a",)) as write:
+        write({"a": 1})
+    assert list(tmp_path.iterdir()) == []
+
+
+#: Programs that measure on a CPU, and what else they have to be told.
+PROGRAMS: dict[str, list[str]] = {
+    "__main__": [], "peeling": [], "dense_parts": [], "centralities": [], "threads": [], "first_run": [],
+    "nx_backend": [], "building": [], "building_ranks": [], "reading": [], "partitions": [], "distributed": [],
+    "from_file": ["--folder", "."], "large": ["--device", "cpu"], "cores": ["--device", "cpu"],
+    "approx": ["--device", "cpu"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_refuse_a_file_that_is_there_before_they_measure(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("kept")
+    program = (
+        pytest.importorskip(f"benchmarks.{name}")
+        if name != "__main__"
+        else import_module("benchmarks.__main__")
+    )
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *PROGRAMS[name], "--output", str(path)])
+    with pytest.raises(SystemExit, match="is there already"):
+        program.main()
+    assert path.read_text() == "kept"
+
+
+def test_rows_of_a_day_have_a_place() -> None:
+    assert dated("2-cores").parent.name == "results" and dated("2-cores").name.endswith("-2-cores.csv")

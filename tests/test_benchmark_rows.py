@@ -58,7 +58,7 @@ def test_a_file_of_rows_has_its_provenance(tmp_path, capsys):
     assert "numpy " in results.machine()["versions"] and results.machine()["commit"] == results.commit()
     with (
         pytest.raises(ValueError, match="not in fieldnames"),
-        results.rows_file(path, ("ms",), 1, False) as write,
+        results.rows_file(tmp_path / "other.csv", ("ms",), 1, False) as write,
     ):
         write({"graph": "a"})
 

@@ -195,9 +195,9 @@ def main() -> None:
     )
     if options is None:
         return
-    for strategy in STRATEGIES:  # CuPy compiles its kernels when they are first used
-        measured(uniform_on_gpu(2000, 20_000, 1), "bfs", strategy, 0, 1)
     with rows_file(options.output, FIELDS, options.repeat) as write:
+        for strategy in STRATEGIES:  # CuPy compiles its kernels when they are first used
+            measured(uniform_on_gpu(2000, 20_000, 1), "bfs", strategy, 0, 1)
         for name in options.graphs.split(","):
             for row in rows(name, options.repeat, options.strategies.split(";")):
                 write(row)

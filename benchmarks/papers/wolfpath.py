@@ -380,15 +380,15 @@ def main() -> None:
     if options is None:
         return
     parts = set(options.parts.split(","))
-    # CuPy compiles its kernels when they are first used, and edgewise its own.
-    small = Case("small", uniform_on_gpu(2000, 20_000, 1))
-    for _ in flag_rows(small, 1):
-        pass
-    started = time.perf_counter()
     with (
         rows_file(options.output, FIELDS, options.repeat) as write,
         tempfile.TemporaryDirectory() as folder,
     ):
+        # CuPy compiles its kernels when they are first used, and edgewise its own.
+        small = Case("small", uniform_on_gpu(2000, 20_000, 1))
+        for _ in flag_rows(small, 1):
+            pass
+        started = time.perf_counter()
         given = options.repeat, options.scale, options.limit, Path(folder)
         for row in rows(parts, options.graphs.split(","), *given):
             write(row)
