@@ -4,14 +4,14 @@
 The tables of docs/ are those of `benchmarks.page_tables` and `benchmarks.page_gpu`.
 """
 
+import argparse
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 from benchmarks import page_gpu, page_tables
 from benchmarks.page_gpu import CLUSTERS, GPU
 from benchmarks.page_tables import GRAPHS, RESULTS, Rows, listed, shown_rows, significant, words
 from benchmarks.results import ROOT, Row, as_rows
-from benchmarks.table import OURS, PLAIN, fill, markdown
+from benchmarks.table import OURS, PLAIN, filled, markdown
 
 #: The rows of the tables on a CPU, and of searches by layers.
 CPU, LAYERS = RESULTS / "2026-11-28-2-cores.csv", RESULTS / "2026-11-26-H100-layers.csv"
@@ -192,10 +192,12 @@ def documents() -> dict[str, dict[str, str]]:
 
 
 def main() -> None:
-    """Put all into their places."""
-    for name, made in documents().items():
-        document: Path = ROOT / name
-        document.write_text(fill(document.read_text(encoding="utf-8"), made), encoding="utf-8")
+    """Put all into their places, or nothing if a place is missing."""
+    summary = (__doc__ or "").partition(": ")[0]
+    argparse.ArgumentParser(prog="python -m benchmarks.page", description=summary).parse_args()
+    texts = {ROOT / name: filled(ROOT / name, made) for name, made in documents().items()}
+    for document, text in texts.items():
+        document.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,15 @@
-"""Pages show no wrong answers of edgewise, and mark those of rivals."""
+"""Pages show no wrong answers of edgewise, and mark those of rivals; tables go into their own places only."""
+
+import argparse
+import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
-from benchmarks import page, page_gpu, page_tables
+from benchmarks import page, page_gpu, page_tables, scaling_tables
+from benchmarks.papers.command import options_of
+from benchmarks.table import fill, filled, show
 
 COMMITTED = page_tables.csv_rows
 #: The files of the pages whose rows say whether answers are right.
@@ -76,3 +83,70 @@ def test_what_is_said_of_answers_is_what_rows_say():
     assert [page_tables.marked("1", verdict) for verdict in (True, "yes", "", False, "differs by 2")] == [
         "1", "1", "1", "1 (wrong)", "1 (differs)",
     ]  # fmt: skip
+
+
+MADE = {"one": "| 1 |", "two": "| 2 |"}
+TEXT = "a\n<!-- one -->\nold\n<!-- end -->\nb\n<!-- two -->\n<!-- end -->\nc\n"
+
+
+def test_tables_are_put_into_their_places_only(tmp_path):
+    text = "a\n<!-- one -->\n| 1 |\n<!-- end -->\nb\n<!-- two -->\n| 2 |\n<!-- end -->\nc\n"
+    assert fill(TEXT, MADE) == fill(text, MADE) == text
+    document = tmp_path / "page.md"
+    document.write_text(TEXT)
+    show(MADE, document)
+    assert document.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT.replace("old\n<!-- end -->\n", ""),  # up to the end of the other table there is text
+        TEXT.replace("<!-- two -->\n<!-- end -->\n", "<!-- two -->\n"),
+        TEXT.replace("<!-- two -->\n", ""),
+        TEXT + TEXT,
+        "another page\n",
+        None,
+    ],
+    ids=["no end", "no last end", "no place", "twice", "another page", "no file"],
+)
+def test_a_page_that_lacks_a_place_is_refused_and_kept(text, tmp_path):
+    document = tmp_path / "page.md"
+    if text is not None:
+        document.write_text(text)
+    with pytest.raises(SystemExit, match=r"page.md: .*name the page of these tables"):
+        show(MADE, document)
+    assert text is None or document.read_text() == text
+
+
+def test_no_paper_takes_the_page_of_another():
+    results, pages = page.RESULTS / "papers", page.ROOT / "docs" / "papers"
+    rows = {path.name.partition("-")[0]: path for path in results.glob("*.csv")}
+    assert set(rows) == {path.stem for path in pages.glob("*.md")}
+    for paper, path in rows.items():
+        plots = import_module(f"benchmarks.papers.{paper}_plots")
+        found = plots.Found(path)
+        made = plots.placed(found, path.name) if paper == "graffix" else plots.blocks(found)
+        for other in rows:
+            if other == paper:
+                filled(pages / f"{other}.md", made)
+            else:
+                with pytest.raises(SystemExit, match=rf"{other}.md: has 0 lines <!--"):
+                    filled(pages / f"{other}.md", made)
+
+
+@pytest.mark.parametrize("program", [page, scaling_tables])
+@pytest.mark.parametrize(("option", "status"), [("--help", 0), ("--no-such", 2)])
+def test_programs_of_pages_know_help_and_no_other_option(program, option, status, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["program", option])
+    monkeypatch.setattr(Path, "write_text", lambda *_, **__: pytest.fail("written"))
+    with pytest.raises(SystemExit) as ended:
+        program.main()
+    assert ended.value.code == status
+
+
+def test_a_document_is_only_for_what_is_drawn(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["program", "--document", "page.md", "--output", "rows.csv"])
+    with pytest.raises(SystemExit):
+        options_of(argparse.ArgumentParser(), "", "", ())
+    assert "--document is for --plot" in capsys.readouterr().err

@@ -276,10 +276,13 @@ def test_figures_are_drawn(write: Write, rows: list[dict[str, object]], which: s
     if which == "measured":
         path.write_text(MEASURED.read_text())
     document = path.parent / "document.md"
-    document.write_text("a\n<!-- sorts -->\n<!-- end -->\nb\n")
+    made = blocks(Found(path))
+    document.write_text("a\n" + "".join(f"<!-- {name} -->\n<!-- end -->\nb\n" for name in made))
     draw(path, document)
     assert len(list(path.parent.glob("edge_vertex-*.svg"))) == FIGURES
-    assert document.read_text() == f"a\n<!-- sorts -->\n{sorts_table(Found(path))}\n<!-- end -->\nb\n"
+    assert document.read_text() == "a\n" + "".join(
+        f"<!-- {name} -->\n{table}\n<!-- end -->\nb\n" for name, table in made.items()
+    )
 
 
 def test_the_document_has_the_tables_and_figures_of_the_measured_rows() -> None:

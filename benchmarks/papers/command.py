@@ -24,6 +24,8 @@ def options_of(
     parser.add_argument("--plot", help="draw a CSV file, into the folder where it lies")
     parser.add_argument("--document", help="a Markdown file, where --plot puts the tables, too")
     options = parser.parse_args()
+    if options.document and not options.plot:
+        parser.error("--document is for --plot FILE.csv")
     if options.plot:
         given_rows(options.plot, [name for name in columns if name != "source"])  # older rows have none
         document = Path(options.document) if options.document else None
