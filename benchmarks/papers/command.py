@@ -33,5 +33,6 @@ def options_of(
         return None
     if not options.output:
         sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")
-    end_without_gpu()
+    if getattr(options, "device", "cuda") == "cuda":
+        end_without_gpu()
     return options
