@@ -10,8 +10,9 @@ from pathlib import Path
 from benchmarks.check import disagreement
 from benchmarks.contenders import ALGORITHMS, Contender, Edges
 from benchmarks.graphs import GRAPHS
+from benchmarks.options import add_names
 from benchmarks.ours import Edgewise, Plain
-from benchmarks.results import Row, as_rows, at_least_one, dated, given_rows, machine, write_rows
+from benchmarks.results import Row, all_needed, as_rows, at_least_one, dated, given_rows, machine, write_rows
 from benchmarks.rivals import RIVALS
 from benchmarks.table import tables
 from benchmarks.timing import Outcome, columns_of, measure_in_turns
@@ -23,14 +24,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Time and verify edgewise and its rivals."
     )
-    names = ",".join(rival.name for rival in RIVALS)
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
-    parser.add_argument(
-        "--algorithms", default=",".join(ALGORITHMS), help="names, by commas (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--rivals", default=names, help="names, by commas; '' for none (default: %(default)s)"
-    )
+    add_names(parser, "--graphs", GRAPHS)
+    add_names(parser, "--algorithms", ALGORITHMS)
+    add_names(parser, "--rivals", (rival.name for rival in RIVALS), may_be_none=True)
     parser.add_argument("--no-plain", action="store_true", help="leave out the programs of examples/")
     parser.add_argument(
         "--repeat", type=at_least_one, default=9, help="rounds of warm calls (default: %(default)s)"
@@ -43,15 +39,6 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--show", type=Path, help="only print the tables of a CSV file of results")
     return parser.parse_args()
-
-
-def chosen(given: str, known: tuple[str, ...], kind: str) -> list[str]:
-    """Names by commas, each of them known."""
-    names = [name for name in given.split(",") if name]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        sys.exit(f"unknown {kind} {', '.join(unknown)}; expected some of {', '.join(known)}")
-    return names
 
 
 def contenders(rivals: list[str], plain: bool) -> list[type[Contender]]:
@@ -143,13 +130,13 @@ def main() -> None:
     options = arguments()
     if options.show:
         needed = [each.name for each in fields(Row) if each.default is MISSING]
-        print(tables(as_rows(given_rows(options.show, needed))))
+        with all_needed(options.show):
+            print(tables(as_rows(given_rows(options.show, needed))))
         return
-    algorithms = chosen(options.algorithms, ALGORITHMS, "algorithm")
-    graphs = chosen(options.graphs, tuple(GRAPHS), "graph")
-    rivals = chosen(options.rivals, tuple(rival.name for rival in RIVALS), "rival")
-    classes = contenders(rivals, not options.no_plain)
-    rows = write_rows(options.output, measure(graphs, classes, algorithms, options.repeat))
+    classes = contenders(options.rivals, not options.no_plain)
+    rows = write_rows(options.output, measure(options.graphs, classes, options.algorithms, options.repeat))
+    if not rows:
+        sys.exit("nothing was measured, and no file is written: no graph is there; name others: --graphs")
     print(f"\n{tables(rows)}\n\nrows: {options.output}")
 
 

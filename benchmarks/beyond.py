@@ -17,6 +17,7 @@ import numpy as np
 import edgewise as ew
 from benchmarks.gpu import synchronize
 from benchmarks.graphs import source_of
+from benchmarks.options import add_names
 from benchmarks.page_tables import beyond_table
 from benchmarks.results import at_least_one, dated, rows_file, versions
 from edgewise.graph import Needs
@@ -246,10 +247,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beyond", description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=int, default=25, help="of an R-MAT graph (default: %(default)s)")
     parser.add_argument("--limit", default="1GB", help="memory on the GPU (default: %(default)s)")
-    parser.add_argument(
-        "--ways", default=",".join(WAYS), help="names, by commas; the first one always runs (default: all)"
-    )
-    parser.add_argument("--algorithms", default=",".join(ALGORITHMS), help="names, by commas (default: all)")
+    add_names(parser, "--ways", WAYS, what="names; the first one always runs")
+    add_names(parser, "--algorithms", ALGORITHMS)
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="calls that are timed (default: %(default)s)"
     )
@@ -259,7 +258,7 @@ def main() -> None:
     limit = as_bytes("--limit", options.limit)
     assert limit is not None
     path = options.output or dated(f"{versions().split(';')[0].replace(' ', '-')}-beyond")
-    given = options.ways.split(","), options.algorithms.split(","), options.repeat, options.verify
+    given = options.ways, options.algorithms, options.repeat, options.verify
     found = []
     with rows_file(path, FIELDS, options.repeat) as write:
         started = time.perf_counter()

@@ -22,6 +22,7 @@ import rustworkx
 import edgewise as ew
 from benchmarks.contenders import Job
 from benchmarks.graphs import rmat
+from benchmarks.options import add_names
 from benchmarks.page_tables import centralities_table
 from benchmarks.peeling import real, simple
 from benchmarks.results import Row, at_least_one, dated, machine, write_rows
@@ -228,7 +229,7 @@ def judged(form: str, answer: np.ndarray, ours: np.ndarray) -> str:
     return "yes" if known_ones.any() and far <= TOLERANCE[form] else f"differs by {far:.2g} of the largest"
 
 
-def measure(name: str, repeat: int, rivals: set[str]) -> Iterator[Row]:
+def measure(name: str, repeat: int, rivals: list[str]) -> Iterator[Row]:
     """The rows of one graph."""
     graph = (ALL_PAIRS | SPECTRAL)[name]()
     print(f"{name}: {graph.num_vertices:,} vertices, {graph.num_arcs:,} arcs", flush=True)
@@ -271,8 +272,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.centralities", description="Time centralities."
     )
-    parser.add_argument("--graphs", default=",".join(graphs), help="names, by commas (default: %(default)s)")
-    parser.add_argument("--rivals", default=",".join(others), help="names, by commas (default: %(default)s)")
+    add_names(parser, "--graphs", graphs)
+    add_names(parser, "--rivals", others, may_be_none=True)
     parser.add_argument(
         "--repeat", type=at_least_one, default=5, help="rounds of warm calls (default: %(default)s)"
     )
@@ -280,9 +281,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=default, help="a new file (default: %(default)s)")
     options = parser.parse_args()
     networkit.setNumberOfThreads(available_threads())
-    names, rivals = options.graphs.split(","), set(options.rivals.split(","))
     rows = write_rows(
-        options.output, (row for name in names for row in measure(name, options.repeat, rivals))
+        options.output,
+        (row for name in options.graphs for row in measure(name, options.repeat, options.rivals)),
     )
     print(f"\n{centralities_table(rows)}\n\nrows: {options.output}")
 

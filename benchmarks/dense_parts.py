@@ -16,6 +16,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.contenders import Job
+from benchmarks.options import add_names
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.peeling import real, simple
 from benchmarks.results import Row, at_least_one, dated, machine, write_rows
@@ -192,15 +193,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.dense_parts", description="Time core numbers and triangles."
     )
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
+    add_names(parser, "--graphs", GRAPHS)
     parser.add_argument(
         "--repeat", type=at_least_one, default=5, help="rounds of warm calls (default: %(default)s)"
     )
     default = dated(f"{available_threads()}-cores-core-triangles")
     parser.add_argument("--output", type=Path, default=default, help="a new file (default: %(default)s)")
     options = parser.parse_args()
-    names = options.graphs.split(",")
-    rows = write_rows(options.output, (row for name in names for row in measure(name, options.repeat)))
+    rows = write_rows(
+        options.output, (row for name in options.graphs for row in measure(name, options.repeat))
+    )
     print(f"\n{table(rows)}\n\nrows: {options.output}")
 
 

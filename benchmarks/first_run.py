@@ -28,6 +28,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import edgewise as ew
+from benchmarks.options import add_names
 from benchmarks.ours import EXAMPLES
 from benchmarks.results import Row, at_least_one, dated, machine, write_rows
 from benchmarks.table import markdown
@@ -145,12 +146,11 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Measure, write the rows, print the table."""
-    every = ",".join(sorted(path.stem for path in EXAMPLES.glob("*.py")))
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.first_run", description="Time first runs of programs."
     )
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: %(default)s")
-    parser.add_argument("--programs", default=every, help="names, by commas (default: %(default)s)")
+    add_names(parser, "--programs", sorted(path.stem for path in EXAMPLES.glob("*.py")))
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="processes for each (default: %(default)s)"
     )
@@ -160,7 +160,7 @@ def main() -> None:
     options = parser.parse_args()
     where = f"{available_threads()}-cores" if options.device == "cpu" else "GPU"
     output = options.output or dated(f"{where}-first-run")
-    rows = write_rows(output, measure(options.programs.split(","), options.repeat, options.device))
+    rows = write_rows(output, measure(options.programs, options.repeat, options.device))
     print(f"\n{table(rows)}\n\nrows: {output}")
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.graphs import source_of
+from benchmarks.options import add_names
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import at_least_one, dated, rows_file, versions
 from benchmarks.rivals_gpu import CuGraph, is_there
@@ -236,10 +237,8 @@ def rows(graph_name: str, algorithms: list[str], repeat: int, programs: bool) ->
 def main() -> None:
     """Print a line for each measurement and write them all as CSV."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__.splitlines()[0])
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
-    parser.add_argument(
-        "--algorithms", default=",".join(GOALS), help="names, by commas (default: %(default)s)"
-    )
+    add_names(parser, "--graphs", GRAPHS)
+    add_names(parser, "--algorithms", GOALS)
     parser.add_argument(
         "--repeat", type=at_least_one, default=15, help="calls that are timed (default: %(default)s)"
     )
@@ -250,8 +249,8 @@ def main() -> None:
         print("pylibcugraph is not installed, so cuGraph is left out")
     gpu = versions().split(";")[0].replace(" ", "-")
     with rows_file(options.output or dated(gpu), COLUMNS, options.repeat) as write:
-        for name in options.graphs.split(","):
-            for row in rows(name, options.algorithms.split(","), options.repeat, not options.no_plain):
+        for name in options.graphs:
+            for row in rows(name, options.algorithms, options.repeat, not options.no_plain):
                 write(row)
                 goal = f"goal {row['goal_ms']:g}" if "goal_ms" in row else ""
                 print(

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from benchmarks import page_gpu, page_tables
 from benchmarks.page_gpu import CLUSTERS, GPU
-from benchmarks.page_tables import GRAPHS, RESULTS, Rows, listed, shown_rows, significant, words
+from benchmarks.page_tables import GRAPHS, LAYERS, RESULTS, Rows, listed, significant, table_of, words
 from benchmarks.results import ROOT, Row, as_rows
 from benchmarks.table import OURS, PLAIN, filled, markdown
 
-#: The rows of the tables on a CPU, and of searches by layers.
-CPU, LAYERS = RESULTS / "2026-11-28-2-cores.csv", RESULTS / "2026-11-26-H100-layers.csv"
+#: The rows of the tables on a CPU.
+CPU = RESULTS / "2026-11-28-2-cores.csv"
 CPU_ALGORITHMS = {
     "bfs": "BFS",
     "sssp": "SSSP",
@@ -172,14 +172,20 @@ def lattice_words(clusters: Rows, layers: Rows) -> str:
 
 def readme() -> dict[str, str]:
     """What is put into places of README.md, by their names."""
-    on_cpu, on_gpu = as_rows(shown_rows(CPU)), shown_rows(GPU)
+
+    def of_cpu(rows: Rows) -> dict[str, str]:
+        on_cpu = as_rows(rows)
+        return {
+            "on a cpu": cpu_table(on_cpu),
+            "said of a cpu": cpu_words(on_cpu),
+            "more on a cpu": cpu_table(on_cpu, CPU_MORE),
+        }
+
     return {
-        "on a cpu": cpu_table(on_cpu),
-        "said of a cpu": cpu_words(on_cpu),
-        "more on a cpu": cpu_table(on_cpu, CPU_MORE),
-        "on a gpu": gpu_table(on_gpu),
-        "more on a gpu": more_gpu_table(on_gpu),
-        "said of a lattice": lattice_words(shown_rows(CLUSTERS), shown_rows(LAYERS, compared=False)),
+        **table_of(of_cpu, CPU),
+        "on a gpu": table_of(gpu_table, GPU),
+        "more on a gpu": table_of(more_gpu_table, GPU),
+        "said of a lattice": table_of(lattice_words, CLUSTERS, LAYERS),
     }
 
 

@@ -4,11 +4,11 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from benchmarks.results import ROOT, Row, as_rows, csv_rows
+from benchmarks.results import RESULTS, Row, all_needed, as_rows, csv_rows, distinct, named
 from benchmarks.table import markdown
 
-RESULTS = ROOT / "benchmarks" / "results"
 CENTRALITIES = RESULTS / "2026-11-27-2-cores-centralities.csv"
 READING = RESULTS / "2026-11-27-2-cores-reading.csv"
 CUGRAPH = RESULTS / "2026-11-27-H100-cugraph.csv"
@@ -21,6 +21,9 @@ DISTRIBUTED_H100 = RESULTS / "2026-11-28-2xH100-distributed.csv"
 GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
 BUILDING_RANKS = RESULTS / "2026-11-28-2-cores-building-ranks.csv"
 NETWORKX = RESULTS / "2026-11-27-2-cores-networkx.csv"
+LAYERS = RESULTS / "2026-11-26-H100-layers.csv"
+#: Files with rows that say nothing of an answer, for it was not compared.
+PARTLY_COMPARED = (NETWORKX, LAYERS)
 #: How graphs are named in tables, where otherwise than in rows.
 GRAPHS = {"lattice": "lattice 2048 x 2048", "one-way": "the same, 30% one-way"}
 #: How algorithms and programs are named in tables.
@@ -69,8 +72,6 @@ READERS = {
 OTHER_WAYS = ("zero-copy", "copied parts", "compacted")
 #: How the columns "right" and "verified" say that an answer is right.
 RIGHT = ("True", "yes")
-#: Columns that say what a row is of.
-NAMED_BY = ("file", "graph", "algorithm", "program", "schedule", "contender", "way", "what", "ranks")
 Rows = list[dict[str, str]]
 
 
@@ -81,24 +82,24 @@ def is_ours(row: dict[str, str]) -> bool:
     return not row.get("what", "").startswith(("cuGraph", *OTHER_WAYS))
 
 
-def shown_rows(path: Path, compared: bool = True) -> Rows:
-    """The rows of a file that a page shows. The process ends if an answer of edgewise is wrong in one of them.
-
-    Args:
-        path: of the CSV file.
-        compared: whether all answers were compared with others. If not, a row may say nothing of its answer.
-    """
-    rows = csv_rows(path)
-    allowed = RIGHT if compared else (*RIGHT, "")
+def shown_rows(path: Path) -> Rows:
+    """The rows of a file that a page shows. The process ends if an answer of edgewise is wrong in one of them."""
+    rows = distinct(path, csv_rows(path))
+    allowed = (*RIGHT, "") if path in PARTLY_COMPARED else RIGHT
     for number, row in enumerate(rows, 1):
         verdict = row.get("right", row.get("verified", RIGHT[0]))
         if is_ours(row) and verdict not in allowed:
-            named = ", ".join(row[name] for name in NAMED_BY if row.get(name))
             sys.exit(
-                f"{path}: row {number} ({named}) says of an answer of edgewise {verdict!r}, expected one of "
+                f"{path}: row {number} ({named(row)}) says of an answer of edgewise {verdict!r}, expected one of "
                 f"{', '.join(RIGHT)}; no page shows wrong answers: mend what is wrong and measure again"
             )
     return rows
+
+
+def table_of(make: Callable[..., Any], *paths: Path) -> Any:
+    """What is made of the rows of files that a page shows, see `shown_rows`. If rows are missing, the process ends."""
+    with all_needed(*paths):
+        return make(*map(shown_rows, paths))
 
 
 def marked(text: str, verdict: object) -> str:
@@ -413,22 +414,22 @@ def blocks() -> dict[str, dict[str, str]]:
     """What is put into places of the documents, by their names."""
     return {
         "docs/benchmarks.md": {
-            "centralities": centralities_table(as_rows(shown_rows(CENTRALITIES))),
-            "reading": reading_table(shown_rows(READING)),
-            "cugraph": cugraph_table(shown_rows(CUGRAPH)),
-            "beyond": beyond_words(shown_rows(BEYOND)),
-            "large": large_table(shown_rows(LARGE)),
+            "centralities": table_of(lambda rows: centralities_table(as_rows(rows)), CENTRALITIES),
+            "reading": table_of(reading_table, READING),
+            "cugraph": table_of(cugraph_table, CUGRAPH),
+            "beyond": table_of(beyond_words, BEYOND),
+            "large": table_of(large_table, LARGE),
             "lacking": lacking_table(),
         },
         "docs/distributed.md": {
-            "building": building_table(shown_rows(BUILDING_RANKS)),
-            "ranks": ranks_table(shown_rows(DISTRIBUTED)),
-            "algorithms": algorithms_table(shown_rows(ALGORITHMS)),
-            "grid": grid_table(shown_rows(GRID)),
-            "two gpus": two_gpus_table(shown_rows(DISTRIBUTED_GPU)),
-            "aims": aims_table(shown_rows(DISTRIBUTED_GPU)),
-            "two h100": two_gpus_table(shown_rows(DISTRIBUTED_H100)),
-            "aims, h100": aims_table(shown_rows(DISTRIBUTED_H100)),
+            "building": table_of(building_table, BUILDING_RANKS),
+            "ranks": table_of(ranks_table, DISTRIBUTED),
+            "algorithms": table_of(algorithms_table, ALGORITHMS),
+            "grid": table_of(grid_table, GRID),
+            "two gpus": table_of(two_gpus_table, DISTRIBUTED_GPU),
+            "aims": table_of(aims_table, DISTRIBUTED_GPU),
+            "two h100": table_of(two_gpus_table, DISTRIBUTED_H100),
+            "aims, h100": table_of(aims_table, DISTRIBUTED_H100),
         },
-        "docs/networkx.md": networkx_tables(as_rows(shown_rows(NETWORKX, compared=False))),
+        "docs/networkx.md": table_of(lambda rows: networkx_tables(as_rows(rows)), NETWORKX),
     }

@@ -19,6 +19,13 @@ from edgewise.kernels.door import cuda_door, cuda_problem
 
 #: The last columns of all files of rows: how many calls were timed, of which sources, when and where.
 PROVENANCE = ("repeat", "commit", "date", "machine")
+#: The columns that say what a row is of: no two rows of a file have the same there.
+NAMED_BY = (
+    "part", "file", "graph", "edges", "case", "call", "run", "program", "algorithm", "technique", "contender", "what",
+    "way", "system", "schedule", "strategy", "partition", "baseline", "cache", "limit", "locked", "layers", "lists",
+    "flag", "min_edges", "memory", "buckets", "sources", "ranks", "threads", "grid", "threshold", "added",
+    "confluence", "place", "rows", "core_fraction", "device", "start_ms",
+)  # fmt: skip
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 
@@ -222,7 +229,36 @@ def given_rows(path: str | Path, columns: Iterable[str]) -> list[dict[str, str]]
             f"lacks the columns {', '.join(lacking)}" if found and lacking else "has no rows, or broken ones"
         )
         sys.exit(f"{path} {what}; expected a CSV file of rows that this program has measured")
-    return found
+    return distinct(path, found)
+
+
+def distinct(path: str | Path, rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The rows of a file, of which no two are of the same. If two are, the process ends."""
+    places: dict[tuple[str, ...], int] = {}
+    for number, row in enumerate(rows, 1):
+        first = places.setdefault(tuple(row.get(name, "") for name in NAMED_BY), number)
+        if first != number:
+            sys.exit(
+                f"{path}: rows {first} and {number} are both of {named(row)}; remove the one that does not count"
+            )
+    return rows
+
+
+def named(row: dict[str, str]) -> str:
+    """What a row is of."""
+    return ", ".join(row[name] for name in NAMED_BY if row.get(name))
+
+
+@contextlib.contextmanager
+def all_needed(*paths: str | Path) -> Iterator[None]:
+    """Tables are made of the rows of files. If one needs rows or numbers that are not there, the process ends."""
+    try:
+        yield
+    except (LookupError, ValueError, StopIteration) as error:
+        why = f"{type(error).__name__}: {error}"
+        sys.exit(
+            f"{' and '.join(map(str, paths))}: no table can be made ({why}); expected all rows of a program"
+        )
 
 
 def at_least_one(text: str) -> int:

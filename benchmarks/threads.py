@@ -17,6 +17,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.graphs import source_of
+from benchmarks.options import add_names, checked
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import Row, dated, machine, write_rows
 from edgewise.kernels.cpu.team import available_threads
@@ -124,18 +125,16 @@ def times(
     return {size: values[1:] for size, values in taken.items()}, "yes" if equal else "answers differ"
 
 
-def measure(names: list[str], only: list[str], largest: int) -> Iterator[Row]:
+def measure(graphs: dict[str, Callable[[], ew.Graph]], only: list[str]) -> Iterator[Row]:
     """The rows of some graphs and algorithms, each algorithm with all numbers of threads."""
     cores = available_threads()
     powers = [1 << power for power in range(cores.bit_length()) if 1 << power < cores]
     sizes: list[int | None] = [None, *powers, cores]
     print("graph", "algorithm", "default/best", *(f"{size or 'default'}" for size in sizes), sep="\t")
-    for name, make in graphs(largest).items():
-        if names and name not in names:
-            continue
+    for name, make in graphs.items():
         graph = make()
         for algorithm, call in runs(graph).items():
-            if only and algorithm not in only:
+            if algorithm not in only:
                 continue
             taken, verified = times(call, sizes)
             medians = {size: statistics.median(values) for size, values in taken.items()}
@@ -166,13 +165,14 @@ def main() -> None:
     """Time everything, print a table, and write the CSV."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=int, default=300_000_000, help="most arcs of a graph")
-    parser.add_argument("--only", default="", help="algorithms, separated by commas")
-    parser.add_argument("--graphs", default="", help="graphs, separated by commas")
+    add_names(parser, "--only", runs(ew.generate.rmat(4, 4, directed=False)), what="algorithms")
+    parser.add_argument("--graphs", help="names of graphs that are not larger, by commas (default: all)")
     default = dated(f"{available_threads()}-cores-threads")
     parser.add_argument("--output", type=Path, default=default, help="a new file (default: %(default)s)")
     args = parser.parse_args()
-    names, only = (text.split(",") if text else [] for text in (args.graphs, args.only))
-    write_rows(args.output, measure(names, only, args.largest))
+    made = graphs(args.largest)
+    names = list(made) if args.graphs is None else checked(parser, "--graphs", args.graphs, made)
+    write_rows(args.output, measure({name: made[name] for name in names}, args.only))
 
 
 if __name__ == "__main__":

@@ -2,13 +2,24 @@
 
 import argparse
 import sys
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from test_benchmarks import row
 
-from benchmarks.results import at_least_one, dated, given_rows, new_csv, read_rows, write_rows
+from benchmarks.results import (
+    RESULTS,
+    Row,
+    all_needed,
+    at_least_one,
+    dated,
+    given_rows,
+    new_csv,
+    read_rows,
+    write_rows,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +45,44 @@ def test_rows_with_more_columns_are_taken(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("a,b,c\n1,2,3\n")
     assert given_rows(path, ("a", "b")) == [{"a": "1", "b": "2", "c": "3"}]
+
+
+@pytest.mark.parametrize("row", ["x,bfs,3", "x,bfs,2"])
+def test_rows_of_the_same_are_refused(row: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(f"graph,program,ms\nx,bfs,2\nx,sssp,4\n{row}\n")
+    with pytest.raises(SystemExit, match="rows 1 and 3 are both of x, bfs"):
+        given_rows(path, ("graph", "program"))
+
+
+def test_committed_rows_are_of_different_things() -> None:
+    for path in RESULTS.rglob("*.csv"):
+        assert len(given_rows(path, ())) > 0
+
+
+@pytest.mark.parametrize("error", [KeyError("rmat20"), ValueError("could not convert"), StopIteration])
+def test_files_that_lack_rows_of_tables_are_told_of(error: Exception) -> None:
+    with (
+        pytest.raises(SystemExit, match=r"a.csv and b.csv: no table can be made"),
+        all_needed("a.csv", "b.csv"),
+    ):
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("module", "option", "columns"),
+    [("benchmarks.__main__", "--show", Row), ("benchmarks.automatic", "--read", None)],
+)
+def test_a_file_with_a_row_missing_is_told_of(
+    module: str, option: str, columns: type | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a run of the automatic schedule, and numbers that are none."""
+    program, path = import_module(module), tmp_path / "rows.csv"
+    names = [each.name for each in fields(Row)] if columns else list(program.FIELDS)
+    path.write_text(f"{','.join(names)}\n{','.join('x' for _ in names)}\n")
+    monkeypatch.setattr(sys, "argv", ["program", option, str(path)])
+    with pytest.raises(SystemExit, match=r"rows.csv: no table can be made"):
+        program.main()
 
 
 def test_calls_are_timed_at_least_once() -> None:

@@ -76,6 +76,26 @@ def test_wrong_answers_of_rivals_are_marked(path, name, places, changed):
     assert not any("Every answer was right." in made[place] for place in places)
 
 
+@pytest.mark.parametrize(
+    "path", [page.CPU, page_gpu.AUTOMATIC, page_tables.CUGRAPH, page_tables.DISTRIBUTED_GPU]
+)
+def test_files_that_lack_a_row_of_a_table_are_told_of(path, monkeypatch):
+    def rows(read):
+        found = COMMITTED(read)
+        searches = [row for row in found if "bfs" in (row.get("algorithm"), row.get("program"))]
+        return [row for row in found if read != path or row is not searches[0]]
+
+    monkeypatch.setattr(page_tables, "csv_rows", rows)
+    with pytest.raises(SystemExit, match=rf"{path.name}.*: no table can be made"):
+        page.documents()
+
+
+def test_files_with_a_row_twice_are_refused(monkeypatch):
+    monkeypatch.setattr(page_tables, "csv_rows", lambda path: COMMITTED(path) + COMMITTED(path)[:1])
+    with pytest.raises(SystemExit, match=r"rows 1 and \d+ are both of"):
+        page.documents()
+
+
 def test_what_is_said_of_answers_is_what_rows_say():
     rows = [{"right": "True"}, {"right": "False"}, {"right": ""}]
     assert page_tables.said_of_answers(rows[:1]) == "Every answer was right."

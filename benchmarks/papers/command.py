@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.results import end_without_gpu, given_rows
+from benchmarks.results import all_needed, end_without_gpu, given_rows
 
 
 def options_of(
@@ -29,7 +29,8 @@ def options_of(
     if options.plot:
         given_rows(options.plot, [name for name in columns if name != "source"])  # older rows have none
         document = Path(options.document) if options.document else None
-        import_module(plots).draw(Path(options.plot), document)
+        with all_needed(options.plot):
+            import_module(plots).draw(Path(options.plot), document)
         return None
     if not options.output:
         sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")

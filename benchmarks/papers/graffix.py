@@ -40,6 +40,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import synchronize
+from benchmarks.options import add_names, checked
 from benchmarks.papers.command import options_of
 from benchmarks.papers.graffix_access import columns_of
 from benchmarks.papers.graffix_setup import (
@@ -415,7 +416,7 @@ def main() -> None:
     )
     parser.add_argument("--scale", type=int, default=SCALE, help="of generated graphs (default: %(default)s)")
     parser.add_argument("--graphs", help="names, by commas (default: all)")
-    parser.add_argument("--parts", default=",".join(PARTS), help="names, by commas (default: all)")
+    add_names(parser, "--parts", PARTS)
     parser.add_argument(
         "--which",
         help="baselines of part effect and techniques of part sweep, by semicolons (default: all)",
@@ -434,10 +435,13 @@ def main() -> None:
     if options is None:
         return
     how = How(options.device, options.repeat)
-    names = options.graphs.split(",") if options.graphs else list(graphs(options.scale))
-    wanted = units(options.parts.split(","), names, how)
-    if options.which:
-        wanted = [unit for unit in wanted if unit.which in ("", *options.which.split(";"))]
+    names = list(graphs(options.scale))
+    if options.graphs is not None:
+        names = checked(parser, "--graphs", options.graphs, names)
+    wanted = units(options.parts, names, how)
+    if options.which is not None:
+        which = checked(parser, "--which", options.which, (*baselines(options.device), *TECHNIQUES), ";")
+        wanted = [unit for unit in wanted if unit.which in ("", *which)]
     measure(Path(options.output), wanted, options.scale, options.sources, how, options.within)
 
 
