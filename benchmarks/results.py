@@ -118,11 +118,12 @@ def versions() -> str:
     return "; ".join([facts["gpu"], *(f"{name} {facts[name]}" for name in names)])
 
 
-def provenance(on_gpu: bool) -> dict[str, str]:
-    """The columns `PROVENANCE` of what is measured now, without `repeat`. The machine has the versions before it."""
+def provenance(on_gpu: bool, also: str = "") -> dict[str, str]:
+    """The columns `PROVENANCE` of what is measured now, without `repeat`. The machine has the versions before it, those
+    of other programs that were used, ``also``, too."""
     here = f"{processor_name()}, {available_threads()} cores"
     used = versions() if on_gpu else f"python {platform.python_version()}; {_versions('numpy', 'numba')}"
-    where = f"{used}; {here}"
+    where = "; ".join(filter(None, (used, also, here)))
     return {"commit": commit(), "date": datetime.date.today().isoformat(), "machine": where}
 
 
@@ -171,7 +172,7 @@ def new_csv(path: str | Path | None, columns: Iterable[str]) -> Iterator[Callabl
 
 @contextlib.contextmanager
 def rows_file(
-    path: str | Path | None, columns: Iterable[str], repeat: int, on_gpu: bool = True
+    path: str | Path | None, columns: Iterable[str], repeat: int, on_gpu: bool = True, also: str = ""
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A new CSV file of rows with these columns and those of `PROVENANCE`: a function that writes a row at once.
 
@@ -180,8 +181,9 @@ def rows_file(
         columns: their names.
         repeat: how many calls were timed, of rows that do not say.
         on_gpu: whether on a GPU.
+        also: versions of what else was used, by semicolons.
     """
-    where = provenance(on_gpu)
+    where = provenance(on_gpu, also)
     print(where["machine"], flush=True)
     with new_csv(path, [*columns, *PROVENANCE]) as write:
         yield lambda row: write({"repeat": repeat} | row | where)

@@ -48,6 +48,7 @@ from benchmarks.papers.edge_vertex_setup import (
     SORTED_MILLIONS,
     SYSTEMS,
     UNSORTED,
+    versions_of,
 )
 from benchmarks.papers.load_balancing_setup import Columns
 from benchmarks.papers.made_once import PREPARED, in_edges_ms, made_once, pulled
@@ -474,7 +475,7 @@ def main() -> None:
     )
     if options is None:
         return
-    with rows_file(options.output, FIELDS, options.repeat) as write:
+    with rows_file(options.output, FIELDS, options.repeat, also=versions_of(options.parts)) as write:
         for row in rows(set(options.parts), options.graphs, options.repeat):
             write(row)
             shown = [
