@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import csv
 import datetime
+import itertools
 import os
 import platform
 import subprocess
@@ -128,8 +129,10 @@ def provenance(on_gpu: bool, also: str = "") -> dict[str, str]:
 
 
 def dated(where: str) -> Path:
-    """Where rows of today are written if no file is named."""
-    return RESULTS / f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}-{where}.csv"
+    """Where rows of today are written if no file is named: the first of the names, then with a number, that is free."""
+    name = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}-{where}"
+    paths = (RESULTS / f"{name}{f'-{number}' * (number > 1)}.csv" for number in itertools.count(1))
+    return next(path for path in paths if not path.exists())
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from test_benchmarks import row
 
+from benchmarks import results
 from benchmarks.results import (
     RESULTS,
     Row,
@@ -158,5 +159,9 @@ def test_programs_refuse_a_file_that_is_there_before_they_measure(
     assert path.read_text() == "kept"
 
 
-def test_rows_of_a_day_have_a_place() -> None:
-    assert dated("2-cores").parent.name == "results" and dated("2-cores").name.endswith("-2-cores.csv")
+def test_rows_of_a_day_have_a_place_that_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    for ending in ("-2-cores.csv", "-2-cores-2.csv", "-2-cores-3.csv"):
+        path = dated("2-cores")
+        assert path.parent == tmp_path and path.name.endswith(ending)
+        path.write_text("rows")
