@@ -1,7 +1,6 @@
 """Measure: `python -m benchmarks`. See docs/benchmarks.md for what is timed and how."""
 
 import argparse
-import datetime
 import gc
 import sys
 from collections.abc import Iterator
@@ -11,46 +10,35 @@ from pathlib import Path
 from benchmarks.check import disagreement
 from benchmarks.contenders import ALGORITHMS, Contender, Edges
 from benchmarks.graphs import GRAPHS
+from benchmarks.options import add_names
 from benchmarks.ours import Edgewise, Plain
-from benchmarks.results import Row, as_rows, at_least_one, given_rows, machine, write_rows
+from benchmarks.results import Row, all_needed, as_rows, at_least_one, dated, given_rows, machine, write_rows
 from benchmarks.rivals import RIVALS
 from benchmarks.table import tables
 from benchmarks.timing import Outcome, columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
 
-RESULTS = Path(__file__).resolve().parent / "results"
-
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="Time and verify edgewise and its rivals."
     )
-    names = ",".join(rival.name for rival in RIVALS)
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
-    parser.add_argument(
-        "--algorithms", default=",".join(ALGORITHMS), help="names, by commas (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--rivals", default=names, help="names, by commas; '' for none (default: %(default)s)"
-    )
+    add_names(parser, "--graphs", GRAPHS)
+    add_names(parser, "--algorithms", ALGORITHMS)
+    add_names(parser, "--rivals", (rival.name for rival in RIVALS), may_be_none=True)
     parser.add_argument("--no-plain", action="store_true", help="leave out the programs of examples/")
     parser.add_argument(
         "--repeat", type=at_least_one, default=9, help="rounds of warm calls (default: %(default)s)"
     )
-    parser.add_argument("--output", type=Path, default=RESULTS / f"{today}-{available_threads()}-cores.csv")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=dated(f"{available_threads()}-cores"),
+        help="a new file (default: %(default)s)",
+    )
     parser.add_argument("--show", type=Path, help="only print the tables of a CSV file of results")
     return parser.parse_args()
-
-
-def chosen(given: str, known: tuple[str, ...], kind: str) -> list[str]:
-    """Names by commas, each of them known."""
-    names = [name for name in given.split(",") if name]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        sys.exit(f"unknown {kind} {', '.join(unknown)}; expected some of {', '.join(known)}")
-    return names
 
 
 def contenders(rivals: list[str], plain: bool) -> list[type[Contender]]:
@@ -123,27 +111,32 @@ def row_of(edges: Edges, algorithm: str, contender: Contender, outcome: Outcome,
     )
 
 
-def main() -> None:
-    """Measure what was asked for, write the rows after every graph, and print the tables."""
-    options = arguments()
-    if options.show:
-        needed = [each.name for each in fields(Row) if each.default is MISSING]
-        print(tables(as_rows(given_rows(options.show, needed))))
-        return
-    algorithms = chosen(options.algorithms, ALGORITHMS, "algorithm")
-    graphs = chosen(options.graphs, tuple(GRAPHS), "graph")
-    rivals = chosen(options.rivals, tuple(rival.name for rival in RIVALS), "rival")
-    classes = contenders(rivals, not options.no_plain)
-    rows: list[Row] = []
+def measure(
+    graphs: list[str], classes: list[type[Contender]], algorithms: list[str], repeat: int
+) -> Iterator[Row]:
+    """The rows of all graphs."""
     for name in graphs:
         edges = GRAPHS[name]()
         if edges is None:
             print(f"{name}: its file is not there; left out")
             continue
         print(f"{name}: {edges.num_vertices:,} vertices, {len(edges.source):,} edges", flush=True)
-        rows += measure_graph(edges, classes, algorithms, options.repeat)
-        write_rows(options.output, rows)
+        yield from measure_graph(edges, classes, algorithms, repeat)
         gc.collect()
+
+
+def main() -> None:
+    """Measure what was asked for, write the rows, and print the tables."""
+    options = arguments()
+    if options.show:
+        needed = [each.name for each in fields(Row) if each.default is MISSING]
+        with all_needed(options.show):
+            print(tables(as_rows(given_rows(options.show, needed))))
+        return
+    classes = contenders(options.rivals, not options.no_plain)
+    rows = write_rows(options.output, measure(options.graphs, classes, options.algorithms, options.repeat))
+    if not rows:
+        sys.exit("nothing was measured, and no file is written: no graph is there; name others: --graphs")
     print(f"\n{tables(rows)}\n\nrows: {options.output}")
 
 

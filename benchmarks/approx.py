@@ -11,6 +11,7 @@ from typing import Any
 
 import edgewise as ew
 from benchmarks.graphs import source_of
+from benchmarks.options import add_names
 from benchmarks.results import at_least_one, rows_file
 
 FIELDS = (
@@ -63,7 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.approx", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
+    add_names(parser, "--graphs", GRAPHS)
     parser.add_argument("--device", default="cuda", help="cuda or cpu (default: %(default)s)")
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="runs that are timed (default: %(default)s)"
@@ -71,7 +72,7 @@ def main() -> None:
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
     with rows_file(options.output, FIELDS, options.repeat, options.device == "cuda") as write:
-        for name in options.graphs.split(","):
+        for name in options.graphs:
             for row in rows_of(name, GRAPHS[name](), options.device, options.repeat):
                 write(row)
                 print(" ".join(f"{row[field]!s:>10}" for field in FIELDS if field in row), flush=True)

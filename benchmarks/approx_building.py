@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
+from benchmarks.options import add_names, numbers
 from benchmarks.results import at_least_one, rows_file
 from edgewise.kernels.door import cuda_door
 
@@ -110,12 +111,13 @@ def rows_of(scale: int, repeat: int, techniques: list[str]) -> Iterator[dict[str
 
 def main() -> None:
     """Measure, and write the rows."""
-    every = ["clustering_coefficients", *TECHNIQUES]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.approx_building", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--scales", default="20,22", help="of R-MAT graphs, by commas (default: %(default)s)")
-    parser.add_argument("--techniques", default=",".join(every), help="by commas (default: all)")
+    parser.add_argument(
+        "--scales", type=numbers, default="20,22", help="of R-MAT graphs, by commas (default: %(default)s)"
+    )
+    add_names(parser, "--techniques", ["clustering_coefficients", *TECHNIQUES])
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="turns on the GPU (default: %(default)s)"
     )
@@ -123,8 +125,8 @@ def main() -> None:
     options = parser.parse_args()
     with rows_file(options.output, FIELDS, options.repeat) as write:
         print(" ".join(f"{field:>18}" for field in FIELDS))
-        for scale in options.scales.split(","):
-            for row in rows_of(int(scale), options.repeat, options.techniques.split(",")):
+        for scale in options.scales:
+            for row in rows_of(scale, options.repeat, options.techniques):
                 write(row)
                 print(" ".join(f"{row.get(field, '')!s:>18}" for field in FIELDS), flush=True)
 

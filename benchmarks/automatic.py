@@ -22,8 +22,9 @@ import numpy as np
 import edgewise as ew
 from benchmarks.gpu import agrees, built, expected_of, synchronize
 from benchmarks.graphs import GTGRAPH, WEIGHTS, source_of
+from benchmarks.options import add_names
 from benchmarks.ours import EXAMPLES, load
-from benchmarks.results import at_least_one, given_rows, rows_file
+from benchmarks.results import all_needed, at_least_one, given_rows, rows_file
 from benchmarks.schedules import FIXED, OTHERS, TUNED, decided_nothing
 from benchmarks.table import markdown
 from edgewise.kernels.door import cuda_door
@@ -228,10 +229,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.automatic", description=__doc__.splitlines()[0]
     )
-    parser.add_argument(
-        "--graphs", default=",".join((*TUNED, *OTHERS)), help="names, by commas (default: all)"
-    )
-    parser.add_argument("--programs", default=",".join(PROGRAMS), help="names, by commas (default: all)")
+    add_names(parser, "--graphs", (*TUNED, *OTHERS))
+    add_names(parser, "--programs", PROGRAMS)
     parser.add_argument(
         "--repeat", type=at_least_one, default=31, help="runs that are timed (default: %(default)s)"
     )
@@ -240,14 +239,15 @@ def main() -> None:
     where.add_argument("--read", help="a CSV file that was measured")
     options = parser.parse_args()
     if options.read:
-        found: list[dict[str, Any]] = [*given_rows(options.read, FIELDS)]
-    else:
-        found = []
-        with rows_file(options.output, FIELDS, options.repeat) as write:
-            for name in options.graphs.split(","):
-                for row in rows(name, options.programs.split(","), options.repeat):
-                    write(row)
-                    found.append(row)
+        with all_needed(options.read):
+            print(summary([*given_rows(options.read, FIELDS)]))
+        return
+    found: list[dict[str, Any]] = []
+    with rows_file(options.output, FIELDS, options.repeat) as write:
+        for name in options.graphs:
+            for row in rows(name, options.programs, options.repeat):
+                write(row)
+                found.append(row)
     print(summary(found))
 
 

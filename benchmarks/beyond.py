@@ -7,7 +7,6 @@ memory, buffers. Each answer is compared with that of the run in memory. See doc
 """
 
 import argparse
-import datetime
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,8 +17,9 @@ import numpy as np
 import edgewise as ew
 from benchmarks.gpu import synchronize
 from benchmarks.graphs import source_of
+from benchmarks.options import add_names
 from benchmarks.page_tables import beyond_table
-from benchmarks.results import at_least_one, rows_file, versions
+from benchmarks.results import at_least_one, dated, rows_file, versions
 from edgewise.graph import Needs
 from edgewise.graph.resident import Placement, Resident
 from edgewise.kernels.door import cuda_door
@@ -37,6 +37,10 @@ OF_VERTEX = {"bfs": 14, "components": 22, "sssp": 14, "pagerank": 29}
 COMPACTED_ARCS, ITERATIONS, DAMPING, UNREACHED = 1 << 24, 10, 0.85, 2**31 - 1
 #: Calls that take more seconds are timed once.
 LONG = 2.0
+FIELDS = (
+    "graph", "vertices", "arcs", "limit", "algorithm", "source", "what", "ms", "first_ms", "calls", "supersteps",
+    "link_bytes", "right", "explain",
+)  # fmt: skip
 
 
 class Run(NamedTuple):
@@ -243,29 +247,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.beyond", description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=int, default=25, help="of an R-MAT graph (default: %(default)s)")
     parser.add_argument("--limit", default="1GB", help="memory on the GPU (default: %(default)s)")
-    parser.add_argument(
-        "--ways", default=",".join(WAYS), help="names, by commas; the first one always runs (default: all)"
-    )
-    parser.add_argument("--algorithms", default=",".join(ALGORITHMS), help="names, by commas (default: all)")
+    add_names(parser, "--ways", WAYS, what="names; the first one always runs")
+    add_names(parser, "--algorithms", ALGORITHMS)
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="calls that are timed (default: %(default)s)"
     )
     parser.add_argument("--verify", action="store_true", help="verify the answers of the runs in memory, too")
-    parser.add_argument("--output", help="a CSV file (default: benchmarks/results/beyond-DATE-GPU.csv)")
+    parser.add_argument("--output", help="a new CSV file (default: benchmarks/results/DATE-GPU-beyond.csv)")
     options = parser.parse_args()
-    today, gpu = datetime.date.today().isoformat(), versions().split(";")[0].replace(" ", "-")
-    path = options.output or f"benchmarks/results/beyond-{today}-{gpu}.csv"
-    started = time.perf_counter()
-    graph = ew.generate.rmat(options.scale, 16, weights=(1, 100))
-    graph.in_offsets  # noqa: B018
-    print(f"{graph} in {time.perf_counter() - started:.1f} s", flush=True)
     limit = as_bytes("--limit", options.limit)
     assert limit is not None
-    given = options.ways.split(","), options.algorithms.split(","), options.repeat, options.verify
-    fields = ["graph", "vertices", "arcs", "limit", "algorithm", "source", "what", "ms", "first_ms", "calls"]
+    path = options.output or dated(f"{versions().split(';')[0].replace(' ', '-')}-beyond")
+    given = options.ways, options.algorithms, options.repeat, options.verify
     found = []
-    columns = [*fields, "supersteps", "link_bytes", "right", "explain"]
-    with rows_file(path, columns, options.repeat) as write:
+    with rows_file(path, FIELDS, options.repeat) as write:
+        started = time.perf_counter()
+        graph = ew.generate.rmat(options.scale, 16, weights=(1, 100))
+        graph.in_offsets  # noqa: B018
+        print(f"{graph} in {time.perf_counter() - started:.1f} s", flush=True)
         for row in rows(graph, limit, *given):
             found.append(row)
             write({"graph": f"rmat{options.scale}"} | row)

@@ -8,8 +8,6 @@ depend on what the system keeps in memory. All files have to be the same. See do
 """
 
 import argparse
-import csv
-import datetime
 import filecmp
 import json
 import re
@@ -18,14 +16,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import edgewise as ew
-from benchmarks.results import machine
+from benchmarks.results import rows_file
 
 #: Edges that are made with one seed, and those of a piece that is handed over.
 _MADE, _PIECE = 2**22, 2**18
@@ -134,7 +132,7 @@ def main() -> None:
     parser.add_argument("--edges", type=float, default=200e6)
     parser.add_argument("--limit", type=float, default=500e6, help="bytes")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
-    parser.add_argument("--output", type=Path, help="a .csv file")
+    parser.add_argument("--output", type=Path, help="a new CSV file")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     parser.add_argument("--work", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -142,23 +140,20 @@ def main() -> None:
         line = run(given.case, given.work / "edges", given.work / "out", given.scale, int(given.limit))
         print(json.dumps(asdict(line)))
         return
-    with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        work, lines = Path(folder), []
+    columns = [field.name for field in fields(Line)]
+    with (
+        rows_file(given.output, columns, 1, on_gpu=False) as write,
+        tempfile.TemporaryDirectory(dir=given.folder) as folder,
+    ):
+        work = Path(folder)
         make_edges(work / "edges", given.scale, int(given.edges))
         for case in CASES:
             command = [sys.executable, "-m", "benchmarks.building", "--case", case, "--work", str(work)]
             command += ["--scale", str(given.scale), "--limit", str(given.limit)]
             said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-            lines.append(
-                {"date": datetime.date.today().isoformat(), **machine(), **json.loads(said), "repeat": 1}
-            )
+            write(json.loads(said))
             print(said, end="", flush=True)
             _check_same(case, work)
-    if given.output:
-        with given.output.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(lines)
 
 
 def _check_same(case: str, work: Path) -> None:

@@ -8,7 +8,6 @@ some vertices, is left out there, and so is networkit for harmonic centrality. S
 """
 
 import argparse
-import datetime
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -21,12 +20,12 @@ import numpy as np
 import rustworkx
 
 import edgewise as ew
-from benchmarks.__main__ import RESULTS
 from benchmarks.contenders import Job
 from benchmarks.graphs import rmat
+from benchmarks.options import add_names
 from benchmarks.page_tables import centralities_table
 from benchmarks.peeling import real, simple
-from benchmarks.results import Row, at_least_one, machine, write_rows
+from benchmarks.results import Row, at_least_one, dated, machine, write_rows
 from benchmarks.timing import columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
 
@@ -230,7 +229,7 @@ def judged(form: str, answer: np.ndarray, ours: np.ndarray) -> str:
     return "yes" if known_ones.any() and far <= TOLERANCE[form] else f"differs by {far:.2g} of the largest"
 
 
-def measure(name: str, repeat: int, rivals: set[str]) -> Iterator[Row]:
+def measure(name: str, repeat: int, rivals: list[str]) -> Iterator[Row]:
     """The rows of one graph."""
     graph = (ALL_PAIRS | SPECTRAL)[name]()
     print(f"{name}: {graph.num_vertices:,} vertices, {graph.num_arcs:,} arcs", flush=True)
@@ -268,25 +267,24 @@ def measure(name: str, repeat: int, rivals: set[str]) -> Iterator[Row]:
 
 
 def main() -> None:
-    """Measure, write the rows after each graph, print the table."""
-    today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    """Measure, write the rows, print the table."""
     graphs, others = (*ALL_PAIRS, *SPECTRAL), ("igraph", "networkit", "rustworkx", "networkx")
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.centralities", description="Time centralities."
     )
-    parser.add_argument("--graphs", default=",".join(graphs), help="names, by commas (default: %(default)s)")
-    parser.add_argument("--rivals", default=",".join(others), help="names, by commas (default: %(default)s)")
+    add_names(parser, "--graphs", graphs)
+    add_names(parser, "--rivals", others, may_be_none=True)
     parser.add_argument(
         "--repeat", type=at_least_one, default=5, help="rounds of warm calls (default: %(default)s)"
     )
-    default = RESULTS / f"{today}-{available_threads()}-cores-centralities.csv"
-    parser.add_argument("--output", type=Path, default=default)
+    default = dated(f"{available_threads()}-cores-centralities")
+    parser.add_argument("--output", type=Path, default=default, help="a new file (default: %(default)s)")
     options = parser.parse_args()
     networkit.setNumberOfThreads(available_threads())
-    rows: list[Row] = []
-    for name in options.graphs.split(","):
-        rows += measure(name, options.repeat, set(options.rivals.split(",")))
-        write_rows(options.output, rows)
+    rows = write_rows(
+        options.output,
+        (row for name in options.graphs for row in measure(name, options.repeat, options.rivals)),
+    )
     print(f"\n{centralities_table(rows)}\n\nrows: {options.output}")
 
 

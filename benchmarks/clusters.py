@@ -18,6 +18,7 @@ import numpy as np
 import edgewise as ew
 from benchmarks.gpu import timed
 from benchmarks.graphs import source_of
+from benchmarks.options import add_names
 from benchmarks.ours import EXAMPLES
 from benchmarks.ours import load as load_example
 from benchmarks.results import at_least_one, rows_file
@@ -108,16 +109,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.clusters", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
+    add_names(parser, "--graphs", GRAPHS)
     parser.add_argument(
         "--repeat", type=at_least_one, default=11, help="calls that are timed (default: %(default)s)"
     )
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
-    for _ in rows_of("first", streets(64), 1):
-        pass
     with rows_file(options.output, FIELDS, options.repeat) as write:
-        for name in options.graphs.split(","):
+        for _ in rows_of("first", streets(64), 1):
+            pass
+        for name in options.graphs:
             for row in rows_of(name, GRAPHS[name](), options.repeat):
                 write(row)
                 print(" ".join(f"{row[field]!s:>14}" for field in FIELDS), flush=True)

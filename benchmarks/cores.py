@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
+from benchmarks.options import add_names
 from benchmarks.results import rows_file
 
 FIELDS = (
@@ -83,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.cores", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
+    add_names(parser, "--graphs", GRAPHS, may_be_none=True)
     parser.add_argument("--one-way", nargs="*", default=[], help="files of directed graphs")
     parser.add_argument("--both-ways", nargs="*", default=[], help="files of undirected graphs")
     parser.add_argument("--device", default="cuda", help="cuda or cpu (default: %(default)s)")
@@ -91,7 +92,7 @@ def main() -> None:
     parser.add_argument("--memory-limit", help="of queries, such as '300 MB' (default: none)")
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
-    graphs = {name: GRAPHS[name] for name in options.graphs.split(",") if name}
+    graphs = {name: GRAPHS[name] for name in options.graphs}
     for directed, paths in ((True, options.one_way), (False, options.both_ways)):
         for path in paths:
             graphs[Path(path).name] = lambda path=path, directed=directed: weighted(path, directed)

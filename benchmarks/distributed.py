@@ -37,6 +37,7 @@ import edgewise as ew
 from benchmarks.distributed_gpu import run_as_gpu_rank
 from benchmarks.distributed_tasks import (
     ITERATIONS,
+    PROGRAMS,
     drawn_sources,
     nearly_equal,
     programs,
@@ -45,6 +46,8 @@ from benchmarks.distributed_tasks import (
     write_rows,
 )
 from benchmarks.graphs import WEIGHTS
+from benchmarks.options import checked, numbers
+from benchmarks.page_tables import TASKS
 from benchmarks.results import at_least_one, csv_rows, rows_file
 from edgewise.engine.distributed import exchange
 from edgewise.engine.distributed.group import Group, connect
@@ -111,9 +114,9 @@ def in_memory(path: str) -> ew.Graph:
     return ew.Graph.from_csr(graph.offsets, graph.targets, graph.weights)
 
 
-def run_as_rank(path: str, repeat: int, output: str, only: str) -> None:
-    """Run programs on this rank, and algorithms where there is no grid, or those in `only`, names by commas. The first
-    rank writes rows without the columns that all have, after each task."""
+def run_as_rank(path: str, repeat: int, output: str, only: list[str]) -> None:
+    """Run programs on this rank, and algorithms where there is no grid, or those in `only`. The first rank writes rows
+    without the columns that all have, after each task."""
     group, graph, found = connect(), ew.read(path), list[dict[str, Any]]()
     all_programs, whole = programs(graph), in_memory(path) if side_of(group.size) else None
     known = {
@@ -121,12 +124,7 @@ def run_as_rank(path: str, repeat: int, output: str, only: str) -> None:
         "arcs": graph.num_arcs,
         "ranks": group.size,
     }
-    chosen = only.split(",") if only else [*all_programs, *([] if whole else ALGORITHMS)]
-    if unknown := set(chosen) - {*all_programs, *ALGORITHMS}:
-        sys.exit(
-            f"--only has {', '.join(unknown)}; expected some of {', '.join([*all_programs, *ALGORITHMS])}"
-        )
-    for name in chosen:
+    for name in only or [*all_programs, *([] if whole else ALGORITHMS)]:
         row = known | {"program": name}
         if name in ALGORITHMS:
             found.append(row | row_of_algorithm(name, graph, repeat))
@@ -210,30 +208,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.distributed", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--scale", default="22", help="of R-MAT graphs, by commas (default: %(default)s)")
+    parser.add_argument(
+        "--scale", type=numbers, default="22", help="of R-MAT graphs, by commas (default: %(default)s)"
+    )
     parser.add_argument(
         "--repeat", type=at_least_one, default=5, help="runs that are timed (default: %(default)s)"
     )
     parser.add_argument("--output", required=True, help="a CSV file")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of ranks (default: cpu)")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="how many (default: 1, then 2)")
-    parser.add_argument("--only", default="", help="names of programs and algorithms, by commas")
+    parser.add_argument("--only", help="names of programs and algorithms, by commas (default: all)")
     parser.add_argument(
         "--trace", type=Path, help="with --device cuda, a folder for a trace of each task and rank"
     )
     parser.add_argument("--as-rank", metavar="GRAPH", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    known = TASKS if options.device == "cuda" else (*PROGRAMS, *ALGORITHMS)
+    only = [] if options.only is None else checked(parser, "--only", options.only, known)
     if options.as_rank:
         if options.device == "cuda":
-            run_as_gpu_rank(options.as_rank, options.repeat, options.output, options.only, options.trace)
+            run_as_gpu_rank(options.as_rank, options.repeat, options.output, only, options.trace)
         else:
-            run_as_rank(options.as_rank, options.repeat, options.output, options.only)
+            run_as_rank(options.as_rank, options.repeat, options.output, only)
         return
     on_gpu = options.device == "cuda"
     fields = FIELDS_GPU if on_gpu else FIELDS
     with rows_file(options.output, fields, options.repeat, on_gpu=on_gpu) as write:
-        for scale in options.scale.split(","):
-            for row in rows_of(int(scale), options):
+        for scale in options.scale:
+            for row in rows_of(scale, options):
                 write({"graph": f"rmat{scale}"} | row)
                 print(row, flush=True)
 
@@ -249,7 +251,8 @@ def rows_of(scale: int, options: argparse.Namespace) -> Iterator[dict[str, str]]
             command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
             command += ["--nproc-per-node", str(ranks), "-m", "benchmarks.distributed", "--output", str(part)]
             command += ["--repeat", str(options.repeat), "--as-rank", str(path), "--device", options.device]
-            command += ["--only", options.only]
+            if options.only:
+                command += ["--only", options.only]
             if options.trace:
                 options.trace.mkdir(parents=True, exist_ok=True)
                 command += ["--trace", str(options.trace)]

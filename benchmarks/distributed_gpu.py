@@ -112,13 +112,13 @@ def tasks(graph: ew.Graph, group: Group) -> Iterator[tuple[str, GpuTask]]:
         )
 
 
-def run_as_gpu_rank(path: str, repeat: int, output: str, only: str, trace: Path | None) -> None:
+def run_as_gpu_rank(path: str, repeat: int, output: str, only: list[str], trace: Path | None) -> None:
     """Run tasks on this rank's GPU; the first rank writes rows without the columns that all have, after each task. One
     rank leaves its answers beside the graph, with which those of several are compared.
 
     Args:
         path, repeat, output: the graph's file, how often to run, and the file of the rows.
-        only: the names of tasks, by commas; all if there is none.
+        only: the names of tasks; all if there is none.
         trace: a folder for what the GPU of each rank did in one more run, as `chrome://tracing` shows it, or None.
     """
     graph, found, answers = ew.read(path), list[dict[str, Any]](), Path(path).parent
@@ -127,7 +127,7 @@ def run_as_gpu_rank(path: str, repeat: int, output: str, only: str, trace: Path 
 
     channel, known = channel_of(group), {"vertices": graph.num_vertices, "arcs": graph.num_arcs}
     for name, task in tasks(graph, group):
-        if only and name not in only.split(","):
+        if only and name not in only:
             continue
         began, row = time.perf_counter(), {"program": name, "source": task.source, "ranks": group.size}
         result = task.on_ranks() if task.on_ranks else task.on_one()

@@ -49,6 +49,10 @@ def drawn_sources(graph: ew.Graph, count: int) -> np.ndarray:
     return graph.ids_of(np.random.default_rng(1).choice(begins, count, replace=False))
 
 
+#: The names of `programs`.
+PROGRAMS = ("BFS", "SSSP", "PageRank", "IntegerPageRank", "Components")
+
+
 def programs(graph: ew.Graph) -> dict[str, tuple[ew.Program, int | None]]:
     """The programs with their parameters, and the most supersteps."""
     source = source_id(graph)

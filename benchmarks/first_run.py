@@ -15,7 +15,6 @@ The clock runs from the import of edgewise to the result: building a small graph
 """
 
 import argparse
-import datetime
 import json
 import os
 import re
@@ -29,9 +28,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import edgewise as ew
-from benchmarks.__main__ import RESULTS
+from benchmarks.options import add_names
 from benchmarks.ours import EXAMPLES
-from benchmarks.results import Row, at_least_one, machine, write_rows
+from benchmarks.results import Row, at_least_one, dated, machine, write_rows
 from benchmarks.table import markdown
 from edgewise.kernels.cpu.team import available_threads
 
@@ -147,22 +146,21 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Measure, write the rows, print the table."""
-    today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
-    every = ",".join(sorted(path.stem for path in EXAMPLES.glob("*.py")))
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.first_run", description="Time first runs of programs."
     )
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: %(default)s")
-    parser.add_argument("--programs", default=every, help="names, by commas (default: %(default)s)")
+    add_names(parser, "--programs", sorted(path.stem for path in EXAMPLES.glob("*.py")))
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="processes for each (default: %(default)s)"
     )
-    parser.add_argument("--output", type=Path, help="a CSV file")
+    parser.add_argument(
+        "--output", type=Path, help="a new file (default: benchmarks/results/DATE-WHERE-first-run.csv)"
+    )
     options = parser.parse_args()
     where = f"{available_threads()}-cores" if options.device == "cpu" else "GPU"
-    output = options.output or RESULTS / f"{today}-{where}-first-run.csv"
-    rows = list(measure(options.programs.split(","), options.repeat, options.device))
-    write_rows(output, rows)
+    output = options.output or dated(f"{where}-first-run")
+    rows = write_rows(output, measure(options.programs, options.repeat, options.device))
     print(f"\n{table(rows)}\n\nrows: {output}")
 
 

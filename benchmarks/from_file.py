@@ -8,8 +8,7 @@ came from the disk. See docs/memory.md.
 """
 
 import argparse
-import csv
-import datetime
+import itertools
 import json
 import os
 import re
@@ -17,14 +16,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import edgewise as ew
-from benchmarks.results import machine
+from benchmarks.results import rows_file
 
 #: Edges that are made with one seed.
 _MADE = 2**22
@@ -119,6 +118,28 @@ def _read() -> int:
     return int(re.search(r"read_bytes: (\d+)", Path("/proc/self/io").read_text())[1])  # type: ignore[index]
 
 
+def measure(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """The lines of all cases, each of a process; they end if answers differ."""
+    options: dict[str, Any] = {"directed": False, "memory_limit": given.limit}
+    for name, scale, edges in (("small", 16, 2**22), ("graph", given.scale, int(given.edges))):
+        path = given.folder / f"{name}.edgewise"
+        if not path.exists():
+            ew.build(path, pieces(scale, edges), num_vertices=1 << scale, **options)
+    for case in CASES:
+        answers = set()
+        for limit, cache in itertools.product((given.limit, "none"), ("cold", "warm")):
+            command = [sys.executable, "-m", "benchmarks.from_file", "--folder", str(given.folder)]
+            command += ["--case", case, "--cache", cache, "--limit", limit]
+            command += ["--iterations", str(given.iterations)]
+            said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+            print(said, end="", flush=True)
+            line = json.loads(said)
+            yield line
+            answers.add(line["answer"])
+        if len(answers) > 1:
+            raise SystemExit(f"{case}: answers differ")
+
+
 def main() -> None:
     """Make the graph, run all cases, and write a file of results."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -127,41 +148,16 @@ def main() -> None:
     parser.add_argument("--edges", type=float, default=1e9)
     parser.add_argument("--limit", default="2 GB")
     parser.add_argument("--iterations", type=int, default=5)
-    parser.add_argument("--output", type=Path, help="a .csv file")
+    parser.add_argument("--output", type=Path, help="a new CSV file")
     parser.add_argument("--case", choices=CASES, help=argparse.SUPPRESS)
     parser.add_argument("--cache", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.case:
         print(json.dumps(asdict(run(given))))
         return
-    options: dict[str, Any] = {"directed": False, "memory_limit": given.limit}
-    for name, scale, edges in (("small", 16, 2**22), ("graph", given.scale, int(given.edges))):
-        path = given.folder / f"{name}.edgewise"
-        if not path.exists():
-            ew.build(path, pieces(scale, edges), num_vertices=1 << scale, **options)
-    lines = []
-    for case in CASES:
-        for cache, limit in (
-            ("cold", given.limit),
-            ("warm", given.limit),
-            ("cold", "none"),
-            ("warm", "none"),
-        ):
-            command = [sys.executable, "-m", "benchmarks.from_file", "--folder", str(given.folder)]
-            command += ["--case", case, "--cache", cache, "--limit", limit]
-            command += ["--iterations", str(given.iterations)]
-            said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-            lines.append(
-                {"date": datetime.date.today().isoformat(), **machine(), **json.loads(said), "repeat": 1}
-            )
-            print(said, end="", flush=True)
-        if len({line["answer"] for line in lines if line["case"] == case}) > 1:
-            raise SystemExit(f"{case}: answers differ")
-    if given.output:
-        with given.output.open("w", newline="") as file:
-            writer = csv.DictWriter(file, list(lines[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(lines)
+    with rows_file(given.output, [field.name for field in fields(Line)], 1, on_gpu=False) as write:
+        for line in measure(given):
+            write(line)
 
 
 if __name__ == "__main__":

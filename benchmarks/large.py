@@ -7,7 +7,7 @@ of the neighbours' is one less. Times are of whole calls, the second one of two.
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,10 @@ from edgewise.kernels.door import cuda_door
 
 #: Vertices that a thread takes at a time, and about the nanoseconds that an arc takes.
 _STEP, _ARC_NS = 4096, 5
+FIELDS = (
+    "algorithm", "first", "second", "run", "iteration", "seconds_laying_out", "explain", "right", "source",
+    "vertices", "arcs", "limit", "locked", "link",
+)  # fmt: skip
 #: Vertices whose levels are checked.
 SAMPLED = 100_000
 
@@ -91,8 +95,8 @@ def levels_are_right(graph: ew.Graph, level: np.ndarray, source: int) -> bool:
     return bool(level[source] == 0 and np.all((some == source) | (mine == least + 1)))
 
 
-def measured(name: str, call: Callable[[], Any], iterations: int) -> dict[str, Any]:
-    """A row: two calls, of which the second counts; times in seconds."""
+def measured(name: str, call: Callable[[], Any], iterations: int) -> tuple[dict[str, Any], Any]:
+    """A row of two calls, of which the second counts, times in seconds; and its result."""
     seconds = []
     for _ in range(2):
         start = time.perf_counter()
@@ -111,25 +115,23 @@ def measured(name: str, call: Callable[[], Any], iterations: int) -> dict[str, A
         "run": result.seconds,
         "iteration": each,
         "seconds_laying_out": result.layout_seconds,
+        "explain": explained,
     }
-    return row | {"explain": explained, "result": result}
+    return row, result
 
 
-def rows(graph: ew.Graph, how: dict[str, Any], iterations: int) -> list[dict[str, Any]]:
+def rows(graph: ew.Graph, how: dict[str, Any], iterations: int) -> Iterator[dict[str, Any]]:
     """Search, components and PageRank, each checked."""
     n, source = graph.num_vertices, 0
-    found = [measured("bfs", lambda: ew.bfs(graph, source, **how), 1)]
-    result = found[-1].pop("result")
-    found[-1]["right"] = levels_are_right(graph, result.level, source)
-    found[-1]["source"] = source
+    row, result = measured("bfs", lambda: ew.bfs(graph, source, **how), 1)
+    yield row | {"right": levels_are_right(graph, result.level, source), "source": source}
     del result
-    found.append(measured("components", lambda: ew.connected_components(graph, **how), 1))
-    found[-1]["right"] = found[-1].pop("result").num_components == 1
+    row, result = measured("components", lambda: ew.connected_components(graph, **how), 1)
+    yield row | {"right": result.num_components == 1}
+    del result
     options: dict[str, Any] = {"tol": 0, "max_iterations": iterations, "dtype": np.float32}
-    found.append(measured("pagerank", lambda: ew.pagerank(graph, **options, **how), iterations))
-    rank = found[-1].pop("result").rank
-    found[-1]["right"] = bool(np.allclose(rank * n, 1, rtol=1e-4))
-    return found
+    row, result = measured("pagerank", lambda: ew.pagerank(graph, **options, **how), iterations)
+    yield row | {"right": bool(np.allclose(result.rank * n, 1, rtol=1e-4))}
 
 
 def main() -> None:
@@ -145,22 +147,23 @@ def main() -> None:
     )
     parser.add_argument("--output", help="a CSV file")
     given = parser.parse_args()
-    started = time.perf_counter()
-    graph = permuted(given.scale, given.permutations, locked=given.locked)
-    made = time.perf_counter() - started
-    print(f"{graph} in {made:.1f} s on {available_threads()} threads", flush=True)
-    known: dict[str, Any] = {"vertices": graph.num_vertices, "arcs": graph.num_arcs}
-    known |= {"limit": given.memory_limit, "locked": given.locked}
-    if given.device == "cuda":
-        known["link"] = cuda_door().link_rate()
-        print(f"copies to the GPU: {1e-9 * known['link']:.1f} GB/s", flush=True)
-    how = {"device": given.device, "memory_limit": given.memory_limit}
-    found = [row | known for row in rows(graph, how, given.iterations)]
-    if given.output:
-        with rows_file(given.output, found[0], 1, given.device == "cuda") as write:
-            for row in found:
-                write(row)
-    print("all right" if all(row["right"] for row in found) else "WRONG")
+    with rows_file(given.output, FIELDS, 1, given.device == "cuda") as write:
+        started = time.perf_counter()
+        graph = permuted(given.scale, given.permutations, locked=given.locked)
+        made = time.perf_counter() - started
+        print(f"{graph} in {made:.1f} s on {available_threads()} threads", flush=True)
+        known: dict[str, Any] = {"vertices": graph.num_vertices, "arcs": graph.num_arcs}
+        known |= {"limit": given.memory_limit, "locked": given.locked}
+        if given.device == "cuda":
+            known["link"] = cuda_door().link_rate()
+            print(f"copies to the GPU: {1e-9 * known['link']:.1f} GB/s", flush=True)
+        right = True
+        for row in rows(
+            graph, {"device": given.device, "memory_limit": given.memory_limit}, given.iterations
+        ):
+            write(row | known)
+            right = right and row["right"]
+    print("all right" if right else "WRONG")
 
 
 if __name__ == "__main__":

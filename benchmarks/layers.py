@@ -17,6 +17,7 @@ import numpy as np
 import edgewise as ew
 from benchmarks.gpu import built, synchronize
 from benchmarks.graphs import source_of
+from benchmarks.options import add_names
 from benchmarks.papers import edge_vertex_setup
 from benchmarks.papers.load_balancing_setup import road
 from benchmarks.papers.wolfpath_trace import least_memory
@@ -130,14 +131,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.layers", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
+    add_names(parser, "--graphs", GRAPHS)
     parser.add_argument(
         "--repeat", type=at_least_one, default=5, help="runs that are timed (default: %(default)s)"
     )
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
     with rows_file(options.output, FIELDS, options.repeat) as write:
-        for name in options.graphs.split(","):
+        for name in options.graphs:
             for row in rows_of(name, GRAPHS[name](), options.repeat):
                 write(row)
                 cells = (row.get(each, "") for each in ("graph", "program", "way", "min_edges", "memory"))

@@ -205,33 +205,35 @@ def drawn(scale: int) -> Any:
     return graph
 
 
+def measure(scale: int, gpu: bool) -> Iterator[Row]:
+    """All rows: conversions and functions, or functions by devices."""
+    task = machine() | {"graph": f"rmat{scale}"}
+    graph, smaller = (drawn(each) for each in (scale, scale - 3))
+    connected = smaller.subgraph(max(nx.connected_components(smaller), key=len)).copy()
+    if not gpu:
+        yield from conversions(graph, task)
+    gc.collect()
+    gc.freeze()  # else Python looks through the graph's million dicts in some of the calls
+    if gpu:
+        task["machine"] = f"{versions()}; {task['machine']}"
+        yield from on_devices(graph, task, CALLS)
+    else:
+        yield from compared(graph, task, CALLS)
+        task["graph"] = f"largest component of rmat{scale - 3}"
+        yield from compared(connected, task, ALL_PAIRS)
+
+
 def main() -> None:
     """Print both tables, and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--scale", type=int, default=16, help="2 to this power is the number of vertices")
-    parser.add_argument("--output", type=Path, help="a CSV file for the rows")
+    parser.add_argument("--output", type=Path, help="a new CSV file for the rows")
     parser.add_argument("--gpu", action="store_true", help="on a GPU beside the CPU, without NetworkX")
     given = parser.parse_args()
     nx.config.warnings_to_ignore.add("cache")
-    task = machine() | {"graph": f"rmat{given.scale}"}
-    graph, smaller = (drawn(scale) for scale in (given.scale, given.scale - 3))
-    connected = smaller.subgraph(max(nx.connected_components(smaller), key=len)).copy()
-    ways = [] if given.gpu else list(conversions(graph, task))
-    gc.collect()
-    gc.freeze()  # else Python looks through the graph's million dicts in some of the calls
-    if given.gpu:
-        task["machine"] = f"{versions()}; {task['machine']}"
-        calls = list(on_devices(graph, task, CALLS))
-    else:
-        calls = list(compared(graph, task, CALLS))
-        task["graph"] = f"largest component of rmat{given.scale - 3}"
-        calls += compared(connected, task, ALL_PAIRS)
-    if given.output:
-        write_rows(given.output, [*ways, *calls])
-    print(
-        networkx_devices_table(calls) if given.gpu else "\n\n".join(networkx_tables([*ways, *calls]).values())
-    )
-    for row in calls:
+    rows = write_rows(given.output, measure(given.scale, given.gpu))
+    print(networkx_devices_table(rows) if given.gpu else "\n\n".join(networkx_tables(rows).values()))
+    for row in rows:
         if row.verified not in ("", "yes"):
             print(f"{row.algorithm} by {row.contender}: {row.verified}")
 

@@ -4,17 +4,17 @@
 The tables of docs/ are those of `benchmarks.page_tables` and `benchmarks.page_gpu`.
 """
 
+import argparse
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 from benchmarks import page_gpu, page_tables
 from benchmarks.page_gpu import CLUSTERS, GPU
-from benchmarks.page_tables import GRAPHS, RESULTS, Rows, listed, significant, words
-from benchmarks.results import ROOT, Row, csv_rows, read_rows
-from benchmarks.table import OURS, PLAIN, fill, markdown
+from benchmarks.page_tables import GRAPHS, LAYERS, RESULTS, Rows, listed, significant, table_of, words
+from benchmarks.results import ROOT, Row, as_rows
+from benchmarks.table import OURS, PLAIN, filled, markdown
 
-#: The rows of the tables on a CPU, and of searches by layers.
-CPU, LAYERS = RESULTS / "2026-11-28-2-cores.csv", RESULTS / "2026-11-26-H100-layers.csv"
+#: The rows of the tables on a CPU.
+CPU = RESULTS / "2026-11-28-2-cores.csv"
 CPU_ALGORITHMS = {
     "bfs": "BFS",
     "sssp": "SSSP",
@@ -172,14 +172,20 @@ def lattice_words(clusters: Rows, layers: Rows) -> str:
 
 def readme() -> dict[str, str]:
     """What is put into places of README.md, by their names."""
-    on_cpu, on_gpu = read_rows(CPU), csv_rows(GPU)
+
+    def of_cpu(rows: Rows) -> dict[str, str]:
+        on_cpu = as_rows(rows)
+        return {
+            "on a cpu": cpu_table(on_cpu),
+            "said of a cpu": cpu_words(on_cpu),
+            "more on a cpu": cpu_table(on_cpu, CPU_MORE),
+        }
+
     return {
-        "on a cpu": cpu_table(on_cpu),
-        "said of a cpu": cpu_words(on_cpu),
-        "more on a cpu": cpu_table(on_cpu, CPU_MORE),
-        "on a gpu": gpu_table(on_gpu),
-        "more on a gpu": more_gpu_table(on_gpu),
-        "said of a lattice": lattice_words(csv_rows(CLUSTERS), csv_rows(LAYERS)),
+        **table_of(of_cpu, CPU),
+        "on a gpu": table_of(gpu_table, GPU),
+        "more on a gpu": table_of(more_gpu_table, GPU),
+        "said of a lattice": table_of(lattice_words, CLUSTERS, LAYERS),
     }
 
 
@@ -192,10 +198,12 @@ def documents() -> dict[str, dict[str, str]]:
 
 
 def main() -> None:
-    """Put all into their places."""
-    for name, made in documents().items():
-        document: Path = ROOT / name
-        document.write_text(fill(document.read_text(encoding="utf-8"), made), encoding="utf-8")
+    """Put all into their places, or nothing if a place is missing."""
+    summary = (__doc__ or "").partition(": ")[0]
+    argparse.ArgumentParser(prog="python -m benchmarks.page", description=summary).parse_args()
+    texts = {ROOT / name: filled(ROOT / name, made) for name, made in documents().items()}
+    for document, text in texts.items():
+        document.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,9 +4,8 @@ import textwrap
 
 from benchmarks.automatic import FACTOR, MARGIN_MS, SHARED_BY, WORST, cells, is_beyond
 from benchmarks.automatic import table as automatic_table
-from benchmarks.page_tables import CUGRAPH, GRAPHS, RESULTS, Rows, listed, significant, words
+from benchmarks.page_tables import CUGRAPH, GRAPHS, RESULTS, Rows, listed, significant, table_of, words
 from benchmarks.papers.made_once import by_clusters
-from benchmarks.results import csv_rows
 from benchmarks.schedules import KNOWN, OTHERS, decided_nothing
 from benchmarks.table import markdown
 
@@ -138,13 +137,12 @@ def clusters_table(rows: Rows) -> str:
 
 def blocks() -> dict[str, dict[str, str]]:
     """What is put into places of the documents, by their names."""
-    on_gpu, automatic, clusters = csv_rows(GPU), csv_rows(AUTOMATIC), csv_rows(CLUSTERS)
     return {
         "docs/benchmarks.md": {
-            "processes": processes_words(on_gpu, csv_rows(CUGRAPH), csv_rows(EARLIER)),
-            "goals": goals_words(on_gpu),
-            "automatic": automatic_words(automatic),
-            "first runs": first_runs_words(automatic),
+            "processes": table_of(processes_words, GPU, CUGRAPH, EARLIER),
+            "goals": table_of(goals_words, GPU),
+            "automatic": table_of(automatic_words, AUTOMATIC),
+            "first runs": table_of(first_runs_words, AUTOMATIC),
         },
-        "docs/gpu.md": {"clusters": clusters_table(clusters)},
+        "docs/gpu.md": {"clusters": table_of(clusters_table, CLUSTERS)},
     }

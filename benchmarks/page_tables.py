@@ -1,14 +1,14 @@
 """The tables of docs/ from the rows of benchmarks, and what is said beside them with figures; see `benchmarks.page`."""
 
-import math
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from benchmarks.results import ROOT, Row, csv_rows, read_rows
+from benchmarks.results import RESULTS, Row, all_needed, as_rows, csv_rows, distinct, named
 from benchmarks.table import markdown
 
-RESULTS = ROOT / "benchmarks" / "results"
 CENTRALITIES = RESULTS / "2026-11-27-2-cores-centralities.csv"
 READING = RESULTS / "2026-11-27-2-cores-reading.csv"
 CUGRAPH = RESULTS / "2026-11-27-H100-cugraph.csv"
@@ -22,6 +22,9 @@ GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
 BUILDING_RANKS = RESULTS / "2026-11-28-2-cores-building-ranks.csv"
 NETWORKX = RESULTS / "2026-11-27-2-cores-networkx.csv"
 NETWORKX_ON_GPU = RESULTS / "2026-11-28-H100-networkx.csv"
+LAYERS = RESULTS / "2026-11-26-H100-layers.csv"
+#: Files with rows that say nothing of an answer, for it was not compared.
+PARTLY_COMPARED = (NETWORKX, LAYERS)
 #: How graphs are named in tables, where otherwise than in rows.
 GRAPHS = {"lattice": "lattice 2048 x 2048", "one-way": "the same, 30% one-way"}
 #: How algorithms and programs are named in tables.
@@ -70,7 +73,53 @@ READERS = {
 OTHER_WAYS = ("zero-copy", "copied parts", "compacted")
 #: Where functions of NetworkX run by edgewise with a GPU.
 NETWORKX_DEVICES = ("cpu", "cuda")
+#: How the columns "right" and "verified" say that an answer is right.
+RIGHT = ("True", "yes")
 Rows = list[dict[str, str]]
+
+
+def is_ours(row: dict[str, str]) -> bool:
+    """Whether a row is of edgewise, not of a rival."""
+    if "contender" in row:
+        return row["contender"].startswith("edgewise")
+    return not row.get("what", "").startswith(("cuGraph", *OTHER_WAYS))
+
+
+def shown_rows(path: Path) -> Rows:
+    """The rows of a file that a page shows. The process ends if an answer of edgewise is wrong in one of them."""
+    rows = distinct(path, csv_rows(path))
+    allowed = (*RIGHT, "") if path in PARTLY_COMPARED else RIGHT
+    for number, row in enumerate(rows, 1):
+        verdict = row.get("right", row.get("verified", RIGHT[0]))
+        if is_ours(row) and verdict not in allowed:
+            sys.exit(
+                f"{path}: row {number} ({named(row)}) says of an answer of edgewise {verdict!r}, expected one of "
+                f"{', '.join(RIGHT)}; no page shows wrong answers: mend what is wrong and measure again"
+            )
+    return rows
+
+
+def table_of(make: Callable[..., Any], *paths: Path) -> Any:
+    """What is made of the rows of files that a page shows, see `shown_rows`. If rows are missing, the process ends."""
+    with all_needed(*paths):
+        return make(*map(shown_rows, paths))
+
+
+def marked(text: str, verdict: object) -> str:
+    """A cell, marked if its answer is wrong, or only differs; not if it was not compared."""
+    if str(verdict) in (*RIGHT, ""):
+        return text
+    return f"{text} (differs)" if str(verdict).startswith("differs") else f"{text} (wrong)"
+
+
+def said_of_answers(rows: Rows) -> str:
+    """Whether the answers of these rows are right; those of edgewise are, see `shown_rows`."""
+    wrong = sum(row["right"] not in RIGHT for row in rows)
+    return (
+        f"{wrong} of {len(rows)} answers were wrong, none of edgewise."
+        if wrong
+        else "Every answer was right."
+    )
 
 
 def significant(value: float) -> str:
@@ -97,7 +146,10 @@ def centralities_table(rows: Sequence[Row]) -> str:
     for graph, algorithm in dict.fromkeys((row.graph, row.algorithm) for row in rows):
         ours = found[graph, algorithm, "edgewise"]
         others = [found.get((graph, algorithm, name)) for name in names]
-        ratios = ["" if each is None else significant(each.seconds / ours.seconds) for each in others]
+        ratios = [
+            "" if each is None else marked(significant(each.seconds / ours.seconds), each.verified)
+            for each in others
+        ]
         body.append([graph, algorithm, f"{ours.arcs:,}", f"{ours.seconds:.3g} s", *ratios])
     return markdown(["graph", "centrality", "arcs", "edgewise", *names], body, left=2)
 
@@ -111,7 +163,8 @@ def reading_table(rows: Rows) -> str:
 
     def cell(row: dict[str, str]) -> str:
         seconds, times = float(row["seconds"]), float(row["times_polars"])
-        return f"{seconds:.{2 if seconds < 10 else 0}f} s, {times:.{2 if times < 10 else 0}f}"
+        text = f"{seconds:.{2 if seconds < 10 else 0}f} s, {times:.{2 if times < 10 else 0}f}"
+        return marked(text, row["right"])
 
     body = []
     for name in dict.fromkeys(row["contender"] for row in rows):
@@ -121,23 +174,23 @@ def reading_table(rows: Rows) -> str:
 
 
 def cugraph_table(rows: Rows) -> str:
-    """Milliseconds of edgewise / cuGraph on a GPU, of what both do."""
+    """Milliseconds of edgewise / cuGraph on a GPU, of what both do, and whether all answers are right."""
     found = {
-        (row["graph"], row["algorithm"], row["what"].partition(" ")[0]): float(row["ms"]) for row in rows
+        (row["graph"], row["algorithm"], row["what"].partition(" ")[0]): marked(
+            significant(float(row["ms"])), row["right"]
+        )
+        for row in rows
     }
     heads = {"bfs": "BFS", "sssp": "SSSP", "pagerank": "PageRank, 50, float32", "components": "components"}
     graphs = dict.fromkeys(graph for graph, _, what in found if what == "cuGraph")
     body = [
         [
             graph,
-            *(
-                " / ".join(significant(found[graph, name, of]) for of in ("edgewise", "cuGraph"))
-                for name in heads
-            ),
+            *(" / ".join(found[graph, name, of] for of in ("edgewise", "cuGraph")) for name in heads),
         ]
         for graph in graphs
     ]
-    return markdown(["graph", *heads.values()], body)
+    return f"{markdown(['graph', *heads.values()], body)}\n\n{said_of_answers(rows)}"
 
 
 def beyond_table(rows: Rows) -> str:
@@ -146,7 +199,7 @@ def beyond_table(rows: Rows) -> str:
     names = [name for name in NAMES if any(algorithm == name for _, algorithm in found)]
 
     def cell(row: dict[str, str] | None) -> str:
-        return "" if row is None else significant(float(row["ms"])) + " WRONG" * (str(row["right"]) != "True")
+        return "" if row is None else marked(significant(float(row["ms"])), row["right"])
 
     ways = dict.fromkeys(what for what, _ in found)
     body = [[what, *(cell(found.get((what, name))) for name in names)] for what in ways]
@@ -164,7 +217,8 @@ def beyond_words(rows: Rows) -> str:
     ratios = {NAMES[name]: best[name] / found["limit", name] for name in names}
     times = listed(f"{ratio:.{1 if ratio < 10 else 0}f} ({name})" for name, ratio in ratios.items())
     return f"{beyond_table(rows)}\n\n" + words(
-        f"Of the other ways, the best takes {times} times as long as edgewise with the limit."
+        said_of_answers(rows),
+        f"Of the other ways, the best takes {times} times as long as edgewise with the limit.",
     )
 
 
@@ -290,6 +344,14 @@ def aims_table(rows: Rows) -> str:
     return markdown(["", "one GPU, ms", "two, ms", "measured", "aim", ""], body)
 
 
+def _ms(row: Row | None, field: str) -> str:
+    """Milliseconds of a row, or nothing."""
+    if row is None:
+        return ""
+    seconds = getattr(row, field)
+    return marked(f"{1000 * seconds:,.{1 if seconds < 0.1 else 0}f}", row.verified)
+
+
 def networkx_tables(rows: Sequence[Row]) -> dict[str, str]:
     """Functions by NetworkX and by its backends, with the conversion and after it; and conversions to edgewise."""
     names = dict.fromkeys(["edgewise", *(row.contender for row in rows if row.contender != "networkx")])
@@ -300,11 +362,9 @@ def networkx_tables(rows: Sequence[Row]) -> dict[str, str]:
         if "networkx" not in found:
             conversions.append([algorithm, f"{ours.seconds / (ours.arcs / 2e6):.3f}"])
             continue
-        parts = [found["networkx"].seconds]
-        for name in names:
-            parts += [found[name].first_seconds, found[name].seconds] if name in found else [math.nan] * 2
-        shown = ["" if math.isnan(each) else f"{1000 * each:,.{1 if each < 0.1 else 0}f}" for each in parts]
-        functions.append([algorithm, *shown, f"{parts[0] / ours.seconds:.0f}"])
+        shown = [_ms(found.get(name), field) for name in names for field in ("first_seconds", "seconds")]
+        base = found["networkx"]
+        functions.append([algorithm, _ms(base, "seconds"), *shown, f"{base.seconds / ours.seconds:.0f}"])
     backends = [f"{name}, {when}" for name in names for when in ("with conversion", "converted")]
     return {
         "functions of networkx": markdown(
@@ -371,23 +431,27 @@ def blocks() -> dict[str, dict[str, str]]:
     """What is put into places of the documents, by their names."""
     return {
         "docs/benchmarks.md": {
-            "centralities": centralities_table(read_rows(CENTRALITIES)),
-            "reading": reading_table(csv_rows(READING)),
-            "cugraph": cugraph_table(csv_rows(CUGRAPH)),
-            "beyond": beyond_words(csv_rows(BEYOND)),
-            "large": large_table(csv_rows(LARGE)),
+            "centralities": table_of(lambda rows: centralities_table(as_rows(rows)), CENTRALITIES),
+            "reading": table_of(reading_table, READING),
+            "cugraph": table_of(cugraph_table, CUGRAPH),
+            "beyond": table_of(beyond_words, BEYOND),
+            "large": table_of(large_table, LARGE),
             "lacking": lacking_table(),
         },
         "docs/distributed.md": {
-            "building": building_table(csv_rows(BUILDING_RANKS)),
-            "ranks": ranks_table(csv_rows(DISTRIBUTED)),
-            "algorithms": algorithms_table(csv_rows(ALGORITHMS)),
-            "grid": grid_table(csv_rows(GRID)),
-            "two gpus": two_gpus_table(csv_rows(DISTRIBUTED_GPU)),
-            "aims": aims_table(csv_rows(DISTRIBUTED_GPU)),
-            "two gpus, again": two_gpus_table(csv_rows(DISTRIBUTED_AGAIN)),
-            "aims, again": aims_table(csv_rows(DISTRIBUTED_AGAIN)),
+            "building": table_of(building_table, BUILDING_RANKS),
+            "ranks": table_of(ranks_table, DISTRIBUTED),
+            "algorithms": table_of(algorithms_table, ALGORITHMS),
+            "grid": table_of(grid_table, GRID),
+            "two gpus": table_of(two_gpus_table, DISTRIBUTED_GPU),
+            "aims": table_of(aims_table, DISTRIBUTED_GPU),
+            "two gpus, again": table_of(two_gpus_table, DISTRIBUTED_AGAIN),
+            "aims, again": table_of(aims_table, DISTRIBUTED_AGAIN),
         },
-        "docs/networkx.md": networkx_tables(read_rows(NETWORKX))
-        | {"functions on a gpu": networkx_devices_table(read_rows(NETWORKX_ON_GPU))},
+        "docs/networkx.md": table_of(lambda rows: networkx_tables(as_rows(rows)), NETWORKX)
+        | {
+            "functions on a gpu": table_of(
+                lambda rows: networkx_devices_table(as_rows(rows)), NETWORKX_ON_GPU
+            )
+        },
     }

@@ -32,6 +32,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.graphs import source_of
+from benchmarks.options import add_names, numbers
 from benchmarks.results import rows_file
 
 FIELDS = (
@@ -300,17 +301,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.partitions", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
+    add_names(parser, "--graphs", GRAPHS)
     parser.add_argument(
-        "--ranks", default="2,4,8,16,64,256,1024", help="powers of two (default: %(default)s)"
+        "--ranks", type=numbers, default="2,4,8,16,64,256,1024", help="powers of two (default: %(default)s)"
     )
     parser.add_argument("--output", required=True, help="the CSV file")
     options = parser.parse_args()
-    ranks = [int(each) for each in options.ranks.split(",")]
-    if any(p & (p - 1) or not 2 <= p <= 1 << BITS for p in ranks):
-        parser.error(f"--ranks is {options.ranks}; expected powers of two from 2 to {1 << BITS}")
+    if any(p & (p - 1) or not 2 <= p <= 1 << BITS for p in options.ranks):
+        parser.error(f"--ranks are {options.ranks}; expected powers of two from 2 to {1 << BITS}")
     with rows_file(options.output, FIELDS, 1, on_gpu=False) as write:
-        for name in options.graphs.split(","):
+        for name in options.graphs:
             graph = graph_of(name)
             if graph is None:
                 print(f"{name}: its file is not there", flush=True)
@@ -319,7 +319,7 @@ def main() -> None:
             if len(search(graph)) <= MOST_LEVELS:
                 runs["sssp"] = (relaxation, ("ranges", "grid"))
             for run, (rounds, partitions) in runs.items():
-                for row in rows_of(name, graph, run, rounds(graph), partitions, ranks):
+                for row in rows_of(name, graph, run, rounds(graph), partitions, options.ranks):
                     write(row)
                 print(f"{name} {run}", flush=True)
 

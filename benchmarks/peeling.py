@@ -7,7 +7,6 @@ others have to differ along every edge. See docs/benchmarks.md.
 """
 
 import argparse
-import datetime
 import math
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
@@ -17,10 +16,10 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.__main__ import RESULTS
 from benchmarks.contenders import Job
+from benchmarks.options import add_names
 from benchmarks.ours import EXAMPLES, load
-from benchmarks.results import Row, at_least_one, machine, write_rows
+from benchmarks.results import Row, at_least_one, dated, machine, write_rows
 from benchmarks.table import markdown
 from benchmarks.timing import columns_of, measure_in_turns
 from edgewise.kernels.cpu.team import available_threads
@@ -243,19 +242,19 @@ def table(rows: list[Row]) -> str:
 
 def main() -> None:
     """Measure, write the rows, print the table."""
-    today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.peeling", description="Time sleeping vertices."
     )
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: %(default)s)")
+    add_names(parser, "--graphs", GRAPHS)
     parser.add_argument(
         "--repeat", type=at_least_one, default=9, help="rounds of warm calls (default: %(default)s)"
     )
-    default = RESULTS / f"{today}-{available_threads()}-cores-peeling.csv"
-    parser.add_argument("--output", type=Path, default=default)
+    default = dated(f"{available_threads()}-cores-peeling")
+    parser.add_argument("--output", type=Path, default=default, help="a new file (default: %(default)s)")
     options = parser.parse_args()
-    rows = [row for name in options.graphs.split(",") for row in measure(name, options.repeat)]
-    write_rows(options.output, rows)
+    rows = write_rows(
+        options.output, (row for name in options.graphs for row in measure(name, options.repeat))
+    )
     print(f"\n{table(rows)}\n\nrows: {options.output}")
 
 

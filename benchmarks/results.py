@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import csv
 import datetime
+import itertools
 import os
 import platform
 import subprocess
@@ -19,7 +20,15 @@ from edgewise.kernels.door import cuda_door, cuda_problem
 
 #: The last columns of all files of rows: how many calls were timed, of which sources, when and where.
 PROVENANCE = ("repeat", "commit", "date", "machine")
+#: The columns that say what a row is of: no two rows of a file have the same there.
+NAMED_BY = (
+    "part", "file", "graph", "edges", "case", "call", "run", "program", "algorithm", "technique", "contender", "what",
+    "way", "system", "schedule", "strategy", "partition", "baseline", "cache", "limit", "locked", "layers", "lists",
+    "flag", "min_edges", "memory", "buckets", "sources", "ranks", "threads", "grid", "threshold", "added",
+    "confluence", "place", "rows", "core_fraction", "device", "start_ms",
+)  # fmt: skip
 ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
 
 
 @dataclass(frozen=True)
@@ -110,32 +119,77 @@ def versions() -> str:
     return "; ".join([facts["gpu"], *(f"{name} {facts[name]}" for name in names)])
 
 
-def provenance(on_gpu: bool) -> dict[str, str]:
-    """The columns `PROVENANCE` of what is measured now, without `repeat`. The machine has the versions before it."""
+def provenance(on_gpu: bool, also: str = "") -> dict[str, str]:
+    """The columns `PROVENANCE` of what is measured now, without `repeat`. The machine has the versions before it, those
+    of other programs that were used, ``also``, too."""
     here = f"{processor_name()}, {available_threads()} cores"
     used = versions() if on_gpu else f"python {platform.python_version()}; {_versions('numpy', 'numba')}"
-    where = f"{used}; {here}"
+    where = "; ".join(filter(None, (used, also, here)))
     return {"commit": commit(), "date": datetime.date.today().isoformat(), "machine": where}
+
+
+def dated(where: str) -> Path:
+    """Where rows of today are written if no file is named: the first of the names, then with a number, that is free."""
+    name = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}-{where}"
+    paths = (RESULTS / f"{name}{f'-{number}' * (number > 1)}.csv" for number in itertools.count(1))
+    return next(path for path in paths if not path.exists())
+
+
+@contextlib.contextmanager
+def new_csv(path: str | Path | None, columns: Iterable[str]) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """A new CSV file: a function that writes a row at once. A file that has got no row is removed again.
+
+    The process ends if the file is there already, or cannot be written.
+
+    Args:
+        path: of the file; None if nothing is to be written.
+        columns: their names.
+    """
+    if path is None:
+        yield lambda row: None
+        return
+    path = Path(path)
+    if path.is_file():
+        sys.exit(f"{path} is there already, and is not overwritten; name another file: --output FILE.csv")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("w", newline="", buffering=1, encoding="utf-8")
+    except OSError as error:
+        sys.exit(f"{path} cannot be written: {error}; name another file: --output FILE.csv")
+    count = 0
+
+    def write(row: dict[str, Any]) -> None:
+        nonlocal count
+        writer.writerow(row)
+        count += 1
+
+    with file:
+        writer = csv.DictWriter(file, list(columns), lineterminator="\n")
+        writer.writeheader()
+        try:
+            yield write
+        finally:
+            if count == 0 and path.is_file():
+                path.unlink()
 
 
 @contextlib.contextmanager
 def rows_file(
-    path: str | Path, columns: Iterable[str], repeat: int, on_gpu: bool = True
+    path: str | Path | None, columns: Iterable[str], repeat: int, on_gpu: bool = True, also: str = ""
 ) -> Iterator[Callable[[dict[str, Any]], None]]:
     """A new CSV file of rows with these columns and those of `PROVENANCE`: a function that writes a row at once.
 
     Args:
-        path: of the file.
+        path: as in `new_csv`.
         columns: their names.
         repeat: how many calls were timed, of rows that do not say.
         on_gpu: whether on a GPU.
+        also: versions of what else was used, by semicolons.
     """
-    where = provenance(on_gpu)
+    where = provenance(on_gpu, also)
     print(where["machine"], flush=True)
-    with open(path, "w", newline="", buffering=1, encoding="utf-8") as file:
-        writer = csv.DictWriter(file, [*columns, *PROVENANCE], lineterminator="\n")
-        writer.writeheader()
-        yield lambda row: writer.writerow({"repeat": repeat} | row | where)
+    with new_csv(path, [*columns, *PROVENANCE]) as write:
+        yield lambda row: write({"repeat": repeat} | row | where)
 
 
 def processor_name() -> str:
@@ -151,15 +205,15 @@ def processor_name() -> str:
     return f"{names['model name']}, family {names.get('cpu family', '?')} model {names.get('model', '?')}"
 
 
-def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as CSV, times to four significant digits."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(field.name for field in fields(Row))
+def write_rows(path: Path | None, rows: Iterable[Row]) -> list[Row]:
+    """Write rows as CSV, each as soon as it is made, times to four significant digits; see `new_csv`. Return them."""
+    written = []
+    with new_csv(path, [field.name for field in fields(Row)]) as write:
         for row in rows:
-            values = asdict(row).values()
-            writer.writerow(f"{value:.4g}" if isinstance(value, float) else value for value in values)
+            values = asdict(row).items()
+            write({name: f"{value:.4g}" if isinstance(value, float) else value for name, value in values})
+            written.append(row)
+    return written
 
 
 def csv_rows(path: str | Path) -> list[dict[str, str]]:
@@ -180,7 +234,36 @@ def given_rows(path: str | Path, columns: Iterable[str]) -> list[dict[str, str]]
             f"lacks the columns {', '.join(lacking)}" if found and lacking else "has no rows, or broken ones"
         )
         sys.exit(f"{path} {what}; expected a CSV file of rows that this program has measured")
-    return found
+    return distinct(path, found)
+
+
+def distinct(path: str | Path, rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The rows of a file, of which no two are of the same. If two are, the process ends."""
+    places: dict[tuple[str, ...], int] = {}
+    for number, row in enumerate(rows, 1):
+        first = places.setdefault(tuple(row.get(name, "") for name in NAMED_BY), number)
+        if first != number:
+            sys.exit(
+                f"{path}: rows {first} and {number} are both of {named(row)}; remove the one that does not count"
+            )
+    return rows
+
+
+def named(row: dict[str, str]) -> str:
+    """What a row is of."""
+    return ", ".join(row[name] for name in NAMED_BY if row.get(name))
+
+
+@contextlib.contextmanager
+def all_needed(*paths: str | Path) -> Iterator[None]:
+    """Tables are made of the rows of files. If one needs rows or numbers that are not there, the process ends."""
+    try:
+        yield
+    except (LookupError, ValueError, StopIteration) as error:
+        why = f"{type(error).__name__}: {error}"
+        sys.exit(
+            f"{' and '.join(map(str, paths))}: no table can be made ({why}); expected all rows of a program"
+        )
 
 
 def at_least_one(text: str) -> int:

@@ -30,7 +30,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.results import ROOT, csv_rows
+from benchmarks.page_tables import shown_rows
+from benchmarks.results import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
 PARTITIONS, GPU = RESULTS / "2026-11-27-2-cores-partitions.csv", RESULTS / "2026-11-28-H100.csv"
@@ -70,7 +71,7 @@ class Links:
 @functools.cache
 def measured() -> dict[tuple[str, int, int], dict[str, str]]:
     """The rows of one and two GPUs, by program or algorithm, scale, and number of GPUs."""
-    rows = csv_rows(TWO)
+    rows = shown_rows(TWO)
     return {(r["program"], int(r["graph"].removeprefix("rmat")), int(r["ranks"])): r for r in rows}
 
 
@@ -117,7 +118,7 @@ def ghosts(scale: int, ranks: float) -> float:
 
 def counted() -> list[dict[str, str]]:
     """The rows of counted partitions."""
-    return csv_rows(PARTITIONS)
+    return shown_rows(PARTITIONS)
 
 
 @functools.cache
@@ -137,7 +138,7 @@ def h200_rates(scale: int) -> dict[str, float]:
 
 def h100_rates() -> dict[str, float]:
     """The same of one H100 on rmat22, by the rows of one GPU alone."""
-    rows = {(r["algorithm"], r["what"]): r for r in csv_rows(GPU) if r["graph"] == "rmat22"}
+    rows = {(r["algorithm"], r["what"]): r for r in shown_rows(GPU) if r["graph"] == "rmat22"}
     found = {"pagerank": rows["pagerank", "edgewise"]}
     found |= {name: rows[name, "plain program"] for name in ("bfs", "sssp")}
     iterations = {"pagerank": 50}

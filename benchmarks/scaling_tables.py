@@ -4,6 +4,7 @@ Those of partitions are of counted rows, those of what was measured of the rows 
 the model of `benchmarks.scaling_model`.
 """
 
+import argparse
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -31,7 +32,7 @@ from benchmarks.scaling_model import (
     rates,
     seconds,
 )
-from benchmarks.table import fill, markdown
+from benchmarks.table import filled, markdown
 
 DOCUMENT = ROOT / "docs" / "design" / "scaling.md"
 SCALES, GPUS = range(26, 37, 2), (2, 8, 64, 1024)
@@ -341,7 +342,9 @@ def blocks() -> dict[str, str]:
 
 def main() -> None:
     """Put the tables into their places."""
-    DOCUMENT.write_text(fill(DOCUMENT.read_text(encoding="utf-8"), blocks()), encoding="utf-8")
+    summary = (__doc__ or "").partition(": ")[0]
+    argparse.ArgumentParser(prog="python -m benchmarks.scaling_tables", description=summary).parse_args()
+    DOCUMENT.write_text(filled(DOCUMENT, blocks()), encoding="utf-8")
 
 
 if __name__ == "__main__":

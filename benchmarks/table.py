@@ -1,6 +1,7 @@
 """Measured rows as Markdown tables: readable on a terminal, and fit for the README."""
 
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -101,19 +102,36 @@ def markdown(head: list[str], body: list[list[str]], left: int = 1) -> str:
 
 
 def fill(text: str, made: dict[str, str]) -> str:
-    """A document with tables put between their marks, of which the last begins in the column of the first."""
+    """A document with tables put between their marks, of which the last begins in the column of the first.
+
+    Raises:
+        ValueError: if the document has not one place for each table, from its name to the next end.
+    """
     for name, table in made.items():
         begin, end = f"<!-- {name} -->\n", "<!-- end -->"
-        before, mark, rest = text.partition(begin)
-        if mark:
-            margin = " " * (len(before) - len(before.rstrip(" ")))
-            text = f"{before}{mark}{table}\n{margin}{end}{rest.partition(end)[2]}"
+        before, _, rest = text.partition(begin)
+        old, mark, after = rest.partition(end)
+        if text.count(begin) != 1 or not mark or "<!--" in old:
+            raise ValueError(
+                f"has {text.count(begin)} lines <!-- {name} -->, expected one, and {end} below it before other marks"
+            )
+        margin = " " * (len(before) - len(before.rstrip(" ")))
+        text = f"{before}{begin}{table}\n{margin}{end}{after}"
     return text
+
+
+def filled(document: Path, made: dict[str, str]) -> str:
+    """The text of a file with tables put into their places. The process ends if it is not the page of these tables."""
+    try:
+        return fill(document.read_text(encoding="utf-8"), made)
+    except (OSError, ValueError) as error:
+        sys.exit(f"{document}: {error}; name the page of these tables, or mend its marks")
 
 
 def show(made: dict[str, str], document: Path | None) -> None:
     """Print tables, and put them into a document."""
+    text = filled(document, made) if document else ""
     for name, table in made.items():
         print(f"<!-- {name} -->\n{table}\n<!-- end -->\n")
     if document:
-        document.write_text(fill(document.read_text(), made))
+        document.write_text(text, encoding="utf-8")

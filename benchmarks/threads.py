@@ -6,21 +6,20 @@ what the choice costs. See docs/benchmarks.md.
 """
 
 import argparse
-import datetime
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import edgewise as ew
-from benchmarks.__main__ import RESULTS
 from benchmarks.graphs import source_of
+from benchmarks.options import add_names, checked
 from benchmarks.ours import EXAMPLES, load
-from benchmarks.results import Row, machine, write_rows
+from benchmarks.results import Row, dated, machine, write_rows
 from edgewise.kernels.cpu.team import available_threads
 
 #: Calls of each number of threads, and the seconds after which no more are begun.
@@ -126,36 +125,24 @@ def times(
     return {size: values[1:] for size, values in taken.items()}, "yes" if equal else "answers differ"
 
 
-def main() -> None:
-    """Time everything, print a table, and write the CSV."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--largest", type=int, default=300_000_000, help="most arcs of a graph")
-    parser.add_argument("--only", default="", help="algorithms, separated by commas")
-    parser.add_argument("--graphs", default="", help="graphs, separated by commas")
-    today, cores = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"), available_threads()
-    parser.add_argument("--output", type=Path, default=RESULTS / f"{today}-{cores}-cores-threads.csv")
-    args = parser.parse_args()
-    sizes: list[int | None] = [
-        None,
-        *(1 << power for power in range(cores.bit_length()) if 1 << power < cores),
-        cores,
-    ]
-    rows: list[Row] = []
+def measure(graphs: dict[str, Callable[[], ew.Graph]], only: list[str]) -> Iterator[Row]:
+    """The rows of some graphs and algorithms, each algorithm with all numbers of threads."""
+    cores = available_threads()
+    powers = [1 << power for power in range(cores.bit_length()) if 1 << power < cores]
+    sizes: list[int | None] = [None, *powers, cores]
     print("graph", "algorithm", "default/best", *(f"{size or 'default'}" for size in sizes), sep="\t")
-    for name, make in graphs(args.largest).items():
-        if args.graphs and name not in args.graphs.split(","):
-            continue
+    for name, make in graphs.items():
         graph = make()
         for algorithm, call in runs(graph).items():
-            if args.only and algorithm not in args.only.split(","):
+            if algorithm not in only:
                 continue
             taken, verified = times(call, sizes)
             medians = {size: statistics.median(values) for size, values in taken.items()}
             best = min(seconds for size, seconds in medians.items() if size)
             told = (f"{seconds * 1e3:.3f}" for seconds in medians.values())
             print(name, algorithm, f"{medians[None] / best:.2f}", *told, verified, sep="\t", flush=True)
-            rows += [
-                Row(
+            for size, values in taken.items():
+                yield Row(
                     **machine(),
                     graph=name,
                     vertices=graph.num_vertices,
@@ -172,9 +159,20 @@ def main() -> None:
                     note=f"{medians[size] / best:.2f} of the best number's time",
                     source=str(source_of(graph)) if algorithm.startswith(("bfs", "sssp")) else "",
                 )
-                for size, values in taken.items()
-            ]
-            write_rows(args.output, rows)
+
+
+def main() -> None:
+    """Time everything, print a table, and write the CSV."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--largest", type=int, default=300_000_000, help="most arcs of a graph")
+    add_names(parser, "--only", runs(ew.generate.rmat(4, 4, directed=False)), what="algorithms")
+    parser.add_argument("--graphs", help="names of graphs that are not larger, by commas (default: all)")
+    default = dated(f"{available_threads()}-cores-threads")
+    parser.add_argument("--output", type=Path, default=default, help="a new file (default: %(default)s)")
+    args = parser.parse_args()
+    made = graphs(args.largest)
+    names = list(made) if args.graphs is None else checked(parser, "--graphs", args.graphs, made)
+    write_rows(args.output, measure({name: made[name] for name in names}, args.only))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Files of rows say of which sources, when and where they are; runs on a GPU are compared exactly, and timed often."""
 
 import csv
+import functools
 import subprocess
 import types
 
@@ -13,7 +14,7 @@ from benchmarks.__main__ import measure_graph
 from benchmarks.contenders import Edges
 from benchmarks.ours import Edgewise
 from benchmarks.papers import load_balancing
-from edgewise.engine.delivery import decide
+from edgewise.engine.delivery import FEW_ARCS, decide
 from edgewise.program.inspect import inspect_program
 
 
@@ -58,7 +59,7 @@ def test_a_file_of_rows_has_its_provenance(tmp_path, capsys):
     assert "numpy " in results.machine()["versions"] and results.machine()["commit"] == results.commit()
     with (
         pytest.raises(ValueError, match="not in fieldnames"),
-        results.rows_file(path, ("ms",), 1, False) as write,
+        results.rows_file(tmp_path / "other.csv", ("ms",), 1, False) as write,
     ):
         write({"graph": "a"})
 
@@ -131,6 +132,27 @@ def test_what_is_made_once_has_the_clusters_of_the_second_run():
             {automatic.AUTOMATIC} if with_clusters else set()
         )
     assert gpu.made_once_ms(prepared("bfs")) == pytest.approx(42)
+
+
+def test_algorithms_run_first_on_graphs_with_layouts_and_clusters(monkeypatch):
+    clustered = pytest.importorskip("edgewise.balance.clustered", exc_type=ImportError)
+    shared, streets = (make() for make in gpu.FIRST)
+    assert shared.num_arcs > FEW_ARCS
+    assert streets.num_vertices >= clustered.LEAST_VERTICES
+    assert streets.num_arcs <= clustered.MEAN_DEGREE * streets.num_vertices
+    calls = []
+
+    def built_in(graph, source):
+        def call(name):
+            calls.append((name, graph))
+            return types.SimpleNamespace(layout_seconds=1)
+
+        return {name: functools.partial(call, name) for name in ("bfs", "mst")}
+
+    monkeypatch.setattr(gpu, "FIRST", (lambda: shared, lambda: streets))
+    monkeypatch.setattr(gpu, "built_in", built_in)
+    gpu.run_first(["mst"])
+    assert calls == [("mst", shared)] * 2 + [("mst", streets)] * 2
 
 
 def test_runs_that_are_as_a_first_one_have_no_clusters():

@@ -46,6 +46,7 @@ class Given(ew.Program):
         ({"flag": [0.0, 1.0, 1.0]}, "got an array of float64, expected bool"),
         ({"other": [0, 3, 0]}, r"got 3 at \[1\], expected indices from 0 to 2, or -1 for none"),
         ({"other": [-2, 0, 0]}, r"got -2 at \[0\], expected indices"),
+        ({"other": {0: 1, 1: 2, 2: 0}}, "got a dict, expected an array of shape .* given by their indices"),
         ({"other": ["a", "b", "c"]}, r"expected int32; vertices are given by their indices, graph.index_of"),
     ],
 )

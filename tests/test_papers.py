@@ -14,7 +14,7 @@ from benchmarks.papers.load_balancing_claims import (
     strategies_table,
     times_claims,
 )
-from benchmarks.papers.load_balancing_plots import blocks, draw, filled
+from benchmarks.papers.load_balancing_plots import blocks, draw
 from benchmarks.papers.load_balancing_tables import (
     AS_PRINTED,
     DELIVERING,
@@ -200,15 +200,6 @@ def test_ranks(rows: Path) -> None:
     assert AS_PRINTED[1] == "EP, by vertex"
     assert cells(ranks_table(Found(rows)), "EP by vertex")[0] == "0.50 (1)"
     assert cells(ranks_table(Found(rows)), "EP by warp")[0] == "0.40 (1)"
-
-
-def test_tables_are_put_into_their_places_only(rows: Path) -> None:
-    found = Found(rows)
-    empty = "a\n<!-- graphs -->\n<!-- end -->\nb\n<!-- memory -->\n<!-- end -->\nc\n"
-    text = filled(empty, found)
-    assert [line for line in text.splitlines() if line[0] in "abc"] == ["a", "b", "c"]
-    assert graphs_table(found) in text and memory_table(found) in text
-    assert filled(text, found) == text
 
 
 @pytest.mark.parametrize("measured", [False, True])

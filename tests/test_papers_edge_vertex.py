@@ -4,12 +4,14 @@ import csv
 import math
 import types
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.papers import cusha, edge_vertex
+from benchmarks import results
+from benchmarks.papers import cusha, edge_vertex, edge_vertex_setup
 from benchmarks.papers.edge_vertex import FIELDS
 from benchmarks.papers.edge_vertex_checks import ALL_RANKS, EACH_RANK, is_permutation, is_sorted, same
 from benchmarks.papers.edge_vertex_claims import beside, claims_table, verdict
@@ -276,10 +278,13 @@ def test_figures_are_drawn(write: Write, rows: list[dict[str, object]], which: s
     if which == "measured":
         path.write_text(MEASURED.read_text())
     document = path.parent / "document.md"
-    document.write_text("a\n<!-- sorts -->\n<!-- end -->\nb\n")
+    made = blocks(Found(path))
+    document.write_text("a\n" + "".join(f"<!-- {name} -->\n<!-- end -->\nb\n" for name in made))
     draw(path, document)
     assert len(list(path.parent.glob("edge_vertex-*.svg"))) == FIGURES
-    assert document.read_text() == f"a\n<!-- sorts -->\n{sorts_table(Found(path))}\n<!-- end -->\nb\n"
+    assert document.read_text() == "a\n" + "".join(
+        f"<!-- {name} -->\n{table}\n<!-- end -->\nb\n" for name, table in made.items()
+    )
 
 
 def test_the_document_has_the_tables_and_figures_of_the_measured_rows() -> None:
@@ -385,3 +390,32 @@ def test_answers_agree_but_for_rounding() -> None:
     assert not same(np.full(1000, np.nan, np.float32), ranks)
     assert same(np.array([1, 2]), np.array([1, 2]))
     assert not same(np.array([1, 3]), np.array([1, 2])) and not same(np.array([1]), np.array([1, 1]))
+
+
+def test_rows_name_the_versions_of_what_their_parts_use(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "ncu").write_text(
+        "#!/bin/sh\necho 'Copyright (c) 2018-2025'\necho 'Version 2025.3.1.0 (build 1)'\n"
+    )
+    (tmp_path / "ncu").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    versions = {"cuda-cccl": "1.2", "scipy": "3.4"}
+    monkeypatch.setattr("importlib.metadata.version", versions.__getitem__)
+    every = "cuda-cccl 1.2; scipy 3.4; ncu 2025.3.1.0"
+    assert edge_vertex_setup.versions_of(edge_vertex.PARTS) == every
+    assert edge_vertex_setup.versions_of(["baseline", "whole"]) == "scipy 3.4"
+    assert edge_vertex_setup.versions_of(["stage"]) == "ncu 2025.3.1.0"
+    path = tmp_path / "rows.csv"
+    with results.rows_file(path, ("ms",), 1, on_gpu=False, also=every) as write:
+        write({"ms": 1})
+    assert f"; {every}; " in results.csv_rows(path)[0]["machine"]
+
+
+def test_versions_of_what_is_not_there_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("importlib.metadata.version", version)
+    assert edge_vertex_setup.versions_of(edge_vertex.PARTS) == ""

@@ -245,7 +245,7 @@ def write(tmp_path: Path) -> Write:
 
     def written(*rows: dict[str, object]) -> Path:
         path = tmp_path / "rows.csv"
-        graffix.append(path, list(rows))
+        graffix.write(path, list(rows))
         return path
 
     return written
@@ -400,11 +400,60 @@ def test_refused_calls_have_rows(case: Case, write: Write, rows: list[dict[str, 
     assert cells(claims_table(found), "BC changes by 6 to 18%")[2] == "not measured"
 
 
-def test_a_file_with_other_columns_is_refused(tmp_path: Path) -> None:
+def test_a_call_that_was_refused_is_tried_again(
+    case: Case, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    units = [graffix.Unit("effect", "rmat9", which) for which in (NODE, TIGR)]
+    known = [{"part": "effect", "graph": "rmat9", "baseline": unit.which} for unit in units]
+    path = write(
+        known[0] | {"algorithm": "PR", "right": True},
+        known[0] | {"algorithm": "BC", "right": "refused: not on a GPU"},
+        known[1] | {"algorithm": "BC", "right": True},
+    )
+    assert graffix.done(path) == {units[1]}
+    small = graffix_setup.Source("rmat26", False, lambda: case.graph)
+    monkeypatch.setattr(graffix, "graphs", lambda scale: {"rmat9": small})
+    monkeypatch.setattr(graffix, "warm", lambda: None)
+    again = [known[0] | {"algorithm": name, "right": True} for name in ("PR", "BC")]
+    monkeypatch.setattr(graffix, "rows", lambda unit, *_: again if unit == units[0] else pytest.fail("done"))
+    graffix.measure(path, units, 9, 3, HOW, math.inf)
+    found = [(row["baseline"], row["algorithm"], row["right"]) for row in graffix.rows_in(path)]
+    assert found == [(TIGR, "BC", "True"), (NODE, "PR", "True"), (NODE, "BC", "True")]
+    assert graffix.done(path) == set(units) and list(path.parent.iterdir()) == [path]
+
+
+def test_the_measured_rows_can_be_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
-    path.write_text("part,graph\ngraphs,rmat9\n")
-    with pytest.raises(SystemExit, match="has other columns"):
+    path.write_text(MEASURED.read_text())
+    before = graffix.rows_in(path)
+    unit = graffix.Unit("graphs", "rmat9", "")
+    assert graffix.done(path) == {graffix.unit_of(row) for row in before}
+    graffix.put(path, unit, [{"part": unit.part, "graph": unit.graph}])
+    assert [{**row, "source": ""} for row in before] == graffix.rows_in(path)[:-1]
+    assert graffix.unit_of(graffix.rows_in(path)[-1]) == unit
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("part,graph\ngraphs,rmat9\n", "lacks the columns like, vertices, "),
+        (f"{','.join(graffix.COLUMNS)},more\n{',' * len(graffix.COLUMNS)}\n", "has other columns, more;"),
+        (f"{','.join(graffix.COLUMNS)}\neffect,rm", "broken ones"),
+    ],
+)
+def test_a_file_of_something_else_is_refused_and_kept(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    with pytest.raises(SystemExit, match=said):
         graffix.done(path)
+    assert path.read_text() == text
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"cannot be written.*--output"):
+        graffix.measure(
+            tmp_path / "none" / "rows.csv", [graffix.Unit("graphs", "rmat9", "")], 9, 3, HOW, math.inf
+        )
 
 
 def test_the_document_has_a_place_for_every_table(write: Write, rows: list[dict[str, object]]) -> None:
@@ -436,6 +485,6 @@ def test_figures_are_drawn(write: Write, rows: list[dict[str, object]], measured
 
 def test_rows_are_read_as_they_were_written(write: Write, rows: list[dict[str, object]]) -> None:
     path = write(*rows[:3])
-    graffix.append(path, rows[3:5])
+    graffix.put(path, graffix.Unit("another", "unit", ""), rows[3:5])
     with open(path, newline="") as file:
         assert [row["part"] for row in csv.DictReader(file)] == [row["part"] for row in rows[:5]]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.results import end_without_gpu, given_rows
+from benchmarks.results import all_needed, end_without_gpu, given_rows
 
 
 def options_of(
@@ -24,12 +24,16 @@ def options_of(
     parser.add_argument("--plot", help="draw a CSV file, into the folder where it lies")
     parser.add_argument("--document", help="a Markdown file, where --plot puts the tables, too")
     options = parser.parse_args()
+    if options.document and not options.plot:
+        parser.error("--document is for --plot FILE.csv")
     if options.plot:
         given_rows(options.plot, [name for name in columns if name != "source"])  # older rows have none
         document = Path(options.document) if options.document else None
-        import_module(plots).draw(Path(options.plot), document)
+        with all_needed(options.plot):
+            import_module(plots).draw(Path(options.plot), document)
         return None
     if not options.output:
         sys.exit("name a file: --output FILE.csv, or --plot FILE.csv")
-    end_without_gpu()
+    if getattr(options, "device", "cuda") == "cuda":
+        end_without_gpu()
     return options

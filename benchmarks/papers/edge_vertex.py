@@ -35,6 +35,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import built
+from benchmarks.options import add_names
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.papers.command import options_of
 from benchmarks.papers.edge_vertex_checks import is_sorted, least_of_each, same
@@ -47,6 +48,7 @@ from benchmarks.papers.edge_vertex_setup import (
     SORTED_MILLIONS,
     SYSTEMS,
     UNSORTED,
+    versions_of,
 )
 from benchmarks.papers.load_balancing_setup import Columns
 from benchmarks.papers.made_once import PREPARED, in_edges_ms, made_once, pulled
@@ -463,8 +465,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.papers.edge_vertex", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
-    parser.add_argument("--parts", default=",".join(PARTS), help="names, by commas (default: all)")
+    add_names(parser, "--graphs", GRAPHS)
+    add_names(parser, "--parts", PARTS)
     parser.add_argument(
         "--repeat", type=at_least_one, default=5, help="runs that are timed (default: %(default)s)"
     )
@@ -473,8 +475,8 @@ def main() -> None:
     )
     if options is None:
         return
-    with rows_file(options.output, FIELDS, options.repeat) as write:
-        for row in rows(set(options.parts.split(",")), options.graphs.split(","), options.repeat):
+    with rows_file(options.output, FIELDS, options.repeat, also=versions_of(options.parts)) as write:
+        for row in rows(set(options.parts), options.graphs, options.repeat):
             write(row)
             shown = [
                 f"{row[key]:10.3f}" if isinstance(row.get(key), float) else ""

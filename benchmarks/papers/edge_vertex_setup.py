@@ -1,6 +1,11 @@
 """What the reproduction of Zhong et al. (2016) compares: graphs, systems, and how many keys are sorted."""
 
-from collections.abc import Callable
+import contextlib
+import importlib.metadata
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -81,3 +86,15 @@ GRAPHS: dict[str, Callable[[], Columns]] = {
 }
 #: The graphs that goals are about.
 CLAIMED = tuple(name for name in GRAPHS if name != "Journal with hubs")
+
+
+def versions_of(parts: Iterable[str]) -> str:
+    """The versions of what some parts use besides edgewise, of what is there."""
+    found = []
+    for part, package in (("sort", "cuda-cccl"), ("baseline", "scipy")):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found += [f"{package} {importlib.metadata.version(package)}"] if part in parts else []
+    if {"stage", "profile"} & set(parts) and shutil.which("ncu"):
+        said = subprocess.run(["ncu", "--version"], capture_output=True, text=True, check=False).stdout
+        found += [f"ncu {version}" for version in re.findall(r"Version (\S+)", said)]
+    return "; ".join(found)

@@ -3,7 +3,8 @@ again on a GPU.
 
 `python -m benchmarks.papers.graffix --output FILE.csv` measures Tables 1 to 14 and Figures 7 to 9; `--plot FILE.csv`
 draws them beside the paper's numbers, and prints the tables of docs/papers/graffix.md. A file that is there is gone on
-with: a unit of work whose rows it has, a graph with a baseline or a technique, is not measured again.
+with: a unit of work whose rows it has, a graph with a baseline or a technique, is not measured again, unless a call of
+it was refused.
 
 graphs
     Table 1, and how long a graph takes to the GPU.
@@ -39,6 +40,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import synchronize
+from benchmarks.options import add_names, checked
 from benchmarks.papers.command import options_of
 from benchmarks.papers.graffix_access import columns_of
 from benchmarks.papers.graffix_setup import (
@@ -61,7 +63,7 @@ from benchmarks.papers.graffix_setup import (
     baselines,
     graphs,
 )
-from benchmarks.results import PROVENANCE, at_least_one, provenance
+from benchmarks.results import PROVENANCE, at_least_one, given_rows, provenance
 from edgewise.approx.measure import compare
 
 FIELDS = (
@@ -320,26 +322,42 @@ def rows(unit: Unit, case: Case, how: How) -> list[dict[str, Any]]:
     return [known | row for row in made[unit.part]()]
 
 
+def rows_in(path: Path) -> list[dict[str, str]]:
+    """The rows of a file that is gone on with; older ones may have no column of sources. The process ends if the file
+    is of something else, or cannot be written."""
+    try:
+        path.open("a").close()
+    except OSError as error:
+        sys.exit(f"{path} cannot be written: {error}; name another file: --output FILE.csv")
+    if path.stat().st_size == 0:
+        return []
+    found = given_rows(path, [name for name in COLUMNS if name != "source"])
+    if unknown := set(found[0]) - set(COLUMNS):
+        sys.exit(
+            f"{path} has other columns, {', '.join(sorted(unknown))}; name a file that this program has written"
+        )
+    return found
+
+
 def done(path: Path) -> set[Unit]:
-    """The units of which a file has the rows. It ends the program if the file has other columns."""
-    if not path.exists():
-        return set()
-    with open(path, newline="") as file:
-        reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or COLUMNS) != COLUMNS:
-            sys.exit(
-                f"{path} has other columns; name a file that is not there, or one that this program wrote"
-            )
-        return {unit_of(row) for row in reader}
+    """The units of which a file has all rows: a call that was refused is tried again."""
+    found = rows_in(path)
+    refused = {unit_of(row) for row in found if row["right"].startswith("refused")}
+    return {unit_of(row) for row in found} - refused
 
 
-def append(path: Path, found: list[dict[str, Any]]) -> None:
-    """Write the rows of a unit at once, below those that are there."""
-    is_new = not path.exists() or path.stat().st_size == 0
-    with open(path, "a", newline="") as file:
+def put(path: Path, unit: Unit, found: list[dict[str, Any]]) -> None:
+    """Write the rows of a unit at once, in place of those that the file has of it, and below the others."""
+    part = path.with_name(f"{path.name}.part")
+    write(part, [*(row for row in rows_in(path) if unit_of(row) != unit), *found])
+    part.replace(path)
+
+
+def write(path: Path, found: list[dict[str, Any]]) -> None:
+    """Write rows as CSV."""
+    with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if is_new:
-            writer.writeheader()
+        writer.writeheader()
         writer.writerows(found)
 
 
@@ -384,9 +402,8 @@ def measure(path: Path, wanted: list[Unit], scale: int, num_sources: int, how: H
                 case = Case(name, source.like, source.make(), source.is_road, num_sources)
             found = rows(unit, case, how)
             of_paths = {"source": case.sources[0]}
-            append(
-                path, [row | where | (of_paths if row.get("algorithm") == "SSSP" else {}) for row in found]
-            )
+            with_sources = [row | of_paths if row.get("algorithm") == "SSSP" else row for row in found]
+            put(path, unit, [row | where for row in with_sources])
             for row in found:
                 print(line(row), flush=True)
             print(f"{unit} took {time.perf_counter() - begun:.1f} s", flush=True)
@@ -399,7 +416,7 @@ def main() -> None:
     )
     parser.add_argument("--scale", type=int, default=SCALE, help="of generated graphs (default: %(default)s)")
     parser.add_argument("--graphs", help="names, by commas (default: all)")
-    parser.add_argument("--parts", default=",".join(PARTS), help="names, by commas (default: all)")
+    add_names(parser, "--parts", PARTS)
     parser.add_argument(
         "--which",
         help="baselines of part effect and techniques of part sweep, by semicolons (default: all)",
@@ -418,10 +435,13 @@ def main() -> None:
     if options is None:
         return
     how = How(options.device, options.repeat)
-    names = options.graphs.split(",") if options.graphs else list(graphs(options.scale))
-    wanted = units(options.parts.split(","), names, how)
-    if options.which:
-        wanted = [unit for unit in wanted if unit.which in ("", *options.which.split(";"))]
+    names = list(graphs(options.scale))
+    if options.graphs is not None:
+        names = checked(parser, "--graphs", options.graphs, names)
+    wanted = units(options.parts, names, how)
+    if options.which is not None:
+        which = checked(parser, "--which", options.which, (*baselines(options.device), *TECHNIQUES), ";")
+        wanted = [unit for unit in wanted if unit.which in ("", *which)]
     measure(Path(options.output), wanted, options.scale, options.sources, how, options.within)
 
 

@@ -26,6 +26,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import built
+from benchmarks.options import add_names
 from benchmarks.ours import EXAMPLES, load
 from benchmarks.papers.command import options_of
 from benchmarks.papers.load_balancing_setup import GRAPHS, STRATEGIES, Columns, uniform_on_gpu
@@ -183,10 +184,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.papers.load_balancing", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
-    parser.add_argument(
-        "--strategies", default=";".join(STRATEGIES), help="names, by semicolons (default: all)"
-    )
+    add_names(parser, "--graphs", GRAPHS)
+    add_names(parser, "--strategies", STRATEGIES, separator=";")
     parser.add_argument(
         "--repeat", type=at_least_one, default=5, help="runs that are timed (default: %(default)s)"
     )
@@ -195,11 +194,11 @@ def main() -> None:
     )
     if options is None:
         return
-    for strategy in STRATEGIES:  # CuPy compiles its kernels when they are first used
-        measured(uniform_on_gpu(2000, 20_000, 1), "bfs", strategy, 0, 1)
     with rows_file(options.output, FIELDS, options.repeat) as write:
-        for name in options.graphs.split(","):
-            for row in rows(name, options.repeat, options.strategies.split(";")):
+        for strategy in STRATEGIES:  # CuPy compiles its kernels when they are first used
+            measured(uniform_on_gpu(2000, 20_000, 1), "bfs", strategy, 0, 1)
+        for name in options.graphs:
+            for row in rows(name, options.repeat, options.strategies):
                 write(row)
                 times = f"{row['ms']:10.3f} ms, kernel {row['kernel_ms']:10.3f}" if "ms" in row else ""
                 print(

@@ -22,7 +22,7 @@ from benchmarks.papers.load_balancing_tables import (
     ranks,
     shown,
 )
-from benchmarks.table import fill, show
+from benchmarks.table import show
 
 #: The paper's strategies, and EP whose work chunking is that of a warp.
 COLOURS = {
@@ -64,11 +64,6 @@ def blocks(found: Found) -> dict[str, str]:
         "ranks": tables.ranks_table(found),
         "strategies": claims.strategies_table(found),
     }
-
-
-def filled(text: str, found: Found) -> str:
-    """A document with the tables of some rows put between their marks."""
-    return fill(text, blocks(found))
 
 
 def draw(path: Path, document: Path | None = None) -> None:

@@ -34,6 +34,7 @@ from benchmarks.beyond import Run, forget
 from benchmarks.beyond import timed as timed_calls
 from benchmarks.gpu import built, synchronize
 from benchmarks.graphs import source_of
+from benchmarks.options import add_names
 from benchmarks.papers.command import options_of
 from benchmarks.papers.load_balancing_setup import uniform_on_gpu
 from benchmarks.papers.wolfpath_kernel import ShardSweep, Spent, Sweep
@@ -369,8 +370,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.papers.wolfpath", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, by commas (default: all)")
-    parser.add_argument("--parts", default=",".join(PARTS), help="names, by commas (default: all)")
+    add_names(parser, "--graphs", GRAPHS)
+    add_names(parser, "--parts", PARTS)
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="runs that are timed (default: %(default)s)"
     )
@@ -379,18 +380,18 @@ def main() -> None:
     options = options_of(parser, "benchmarks.papers.wolfpath_plots", "measure, and write a CSV file", FIELDS)
     if options is None:
         return
-    parts = set(options.parts.split(","))
-    # CuPy compiles its kernels when they are first used, and edgewise its own.
-    small = Case("small", uniform_on_gpu(2000, 20_000, 1))
-    for _ in flag_rows(small, 1):
-        pass
-    started = time.perf_counter()
+    parts = set(options.parts)
     with (
         rows_file(options.output, FIELDS, options.repeat) as write,
         tempfile.TemporaryDirectory() as folder,
     ):
+        # CuPy compiles its kernels when they are first used, and edgewise its own.
+        small = Case("small", uniform_on_gpu(2000, 20_000, 1))
+        for _ in flag_rows(small, 1):
+            pass
+        started = time.perf_counter()
         given = options.repeat, options.scale, options.limit, Path(folder)
-        for row in rows(parts, options.graphs.split(","), *given):
+        for row in rows(parts, options.graphs, *given):
             write(row)
             print(f"{time.perf_counter() - started:6.1f} s  {line(row)}", flush=True)
 

@@ -327,7 +327,7 @@ def vertex(dtype: Any, init: Any = 0) -> Any:
         init: the value of all vertices at the start of a run: a number, or `INFINITY` for the largest and
             ``-INFINITY`` for the smallest value (of floats, inf and -inf). An array with one value for each vertex, or
             a dictionary of all by id, may be given when the program is made, ``MyProgram(name=array)``; with `REQUIRED`
-            it must be.
+            it must be. A `VERTEX` field takes an array of indices only.
     """
     return VertexField(dtype, init)
 
