@@ -247,10 +247,10 @@ def test_documents_link_to_the_rows_of_their_tables() -> None:
         ),
         "docs/gpu.md": (page_gpu.CLUSTERS,),
         "docs/distributed.md": (
-            page_tables.DISTRIBUTED, page_tables.GRID, page_tables.DISTRIBUTED_GPU, page_tables.DISTRIBUTED_H100,
+            page_tables.DISTRIBUTED, page_tables.GRID, page_tables.DISTRIBUTED_GPU, page_tables.DISTRIBUTED_AGAIN,
             page_tables.BUILDING_RANKS, page_tables.ALGORITHMS,
         ),
-        "docs/networkx.md": (page_tables.NETWORKX,),
+        "docs/networkx.md": (page_tables.NETWORKX, page_tables.NETWORKX_ON_GPU),
     }  # fmt: skip
     assert set(linked) == set(DOCUMENTS)
     for name, paths in linked.items():
