@@ -13,6 +13,7 @@ from benchmarks.table import markdown
 GPU = RESULTS / "2026-11-28-H100.csv"
 CLUSTERS = RESULTS / "2026-11-26-H100-clusters.csv"
 AUTOMATIC = RESULTS / "automatic-2026-11-28-H100.csv"
+AGAIN = RESULTS / "2026-11-28-H100-again.csv"
 EARLIER = RESULTS / "2026-11-23-H100-scc-mst-betweenness.csv"
 #: What rows differ by that is noted, in milliseconds.
 APART_MS = 0.2
@@ -92,17 +93,37 @@ def processes_words(rows: Rows, others: Rows, earlier: Rows) -> str:
     )
 
 
-def goals_words(rows: Rows) -> str:
-    """Which milliseconds that were aimed at were missed."""
+def goals_words(rows: Rows, *others: Rows) -> str:
+    """Which milliseconds that were aimed at were missed, and what the same took in other processes."""
+
+    def key(row: dict[str, str]) -> tuple[str, str, str]:
+        return row["graph"], row["algorithm"], row["what"]
+
     aimed = [row for row in rows if row["goal_ms"] and row["what"].startswith("edgewise")]
-    missed = [
-        f"{TASKS.get(row['algorithm'], row['algorithm'])} on {row['graph']}"
-        f"{' with weights' * ('weights' in row['what'])} ({significant(float(row['ms']))} ms, {row['goal_ms']})"
+    elsewhere = {
+        key(row): [float(other["ms"]) for each in others for other in each if key(other) == key(row)]
         for row in aimed
-        if float(row["ms"]) > float(row["goal_ms"])
+    }
+
+    def said(row: dict[str, str]) -> str:
+        times = listed([significant(ms) for ms in elsewhere[key(row)]])
+        return (
+            f"{TASKS.get(row['algorithm'], row['algorithm'])} on {row['graph']}"
+            f"{' with weights' * ('weights' in row['what'])} ({significant(float(row['ms']))} ms, {row['goal_ms']}"
+            f"{'; ' * bool(times)}{times})"
+        )
+
+    missed = [row for row in aimed if float(row["ms"]) > float(row["goal_ms"])]
+    turned = [
+        row
+        for row in aimed
+        if row not in missed and max(elsewhere[key(row)], default=0) > float(row["goal_ms"])
     ]
     return words(
-        f"Of {len(aimed)} times that were aimed at (`goal_ms`) {len(missed)} were missed: {listed(missed)}.",
+        f"Of {len(aimed)} times that were aimed at (`goal_ms`) {len(missed)} were missed:",
+        f"{listed(map(said, missed))}. In brackets are the time, the aim, and what other processes took: those beside",
+        f"cuGraph, and a later one ([rows](../benchmarks/results/{AGAIN.name})). Where an aim lies between them, the",
+        f"process decides. Met here, and missed by another one: {listed(map(said, turned))}.",
         "`layout_ms` of these rows is what the first two calls made, with what a process does once, such as loading",
         "kernels: clusters are made in the second.",
     )
@@ -140,7 +161,7 @@ def blocks() -> dict[str, dict[str, str]]:
     return {
         "docs/benchmarks.md": {
             "processes": table_of(processes_words, GPU, CUGRAPH, EARLIER),
-            "goals": table_of(goals_words, GPU),
+            "goals": table_of(goals_words, GPU, CUGRAPH, AGAIN),
             "automatic": table_of(automatic_words, AUTOMATIC),
             "first runs": table_of(first_runs_words, AUTOMATIC),
         },

@@ -56,7 +56,7 @@ def timed(job: Job) -> tuple[float, Any]:
         gc.enable()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Outcome:
     """What one contender did at one task: either `error`, or all the rest."""
 
@@ -74,7 +74,7 @@ def measure_in_turns(tasks: dict[str, Callable[[], Job]], repeat: int) -> dict[s
         repeat: rounds. Jobs of more than a second take part in three, those of more than 30 s in none.
 
     Returns:
-        By name; the result is that of the first call.
+        By name; the result is that of the last call.
     """
     outcomes = {name: _first_call(make) for name, make in tasks.items()}
     running = {name: outcome for name, outcome in outcomes.items() if outcome.error is None}
@@ -82,7 +82,8 @@ def measure_in_turns(tasks: dict[str, Callable[[], Job]], repeat: int) -> dict[s
         names = [name for name, outcome in running.items() if outcome.timing.wants_round(number)]
         turn = number % max(len(names), 1)
         for name in names[turn:] + names[:turn]:
-            seconds, _ = timed(running[name].job)
+            running[name].result = None  # no two at a time
+            seconds, running[name].result = timed(running[name].job)
             running[name].timing.warm.append(seconds)
     return outcomes
 

@@ -55,9 +55,13 @@ def test_a_parent_needs_an_arc(edges: Edges) -> None:
 def test_jobs_take_turns_and_failures_are_kept() -> None:
     calls: list[str] = []
 
+    def call(name: str) -> int:
+        calls.append(name)
+        return len(calls)
+
     def task(name: str):
         return lambda: Job(
-            lambda: calls.append(name), lambda result: result, "level", before=lambda: calls.append(".")
+            lambda: call(name), lambda result: result, "level", before=lambda: calls.append(".")
         )
 
     def failing() -> Job:
@@ -66,6 +70,7 @@ def test_jobs_take_turns_and_failures_are_kept() -> None:
     outcomes = measure_in_turns({"a": task("a"), "b": task("b"), "c": failing}, repeat=3)
     assert "".join(calls) == ".a.b" + ".a.b" + ".b.a" + ".a.b"
     assert len(outcomes["a"].timing.warm) == 3
+    assert (outcomes["a"].result, outcomes["b"].result) == (14, 16)  # of the last calls
     assert isinstance(outcomes["c"].error, MemoryError) and outcomes["c"].timing is None
 
 

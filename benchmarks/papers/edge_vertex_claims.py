@@ -209,12 +209,14 @@ def _skew_claims(found: Found) -> list[list[str]]:
 
 
 def _bucket_claims(found: Found) -> list[list[str]]:
-    """Figure 12: the more buckets, up to the paper's 1,000, the shorter the time."""
+    """Figure 12: the more buckets, up to the paper's 1,000, the shorter the time: no step is longer, nor all alike."""
 
     def falls(graph: str) -> bool:
         numbers = sorted(int(each) for each in found.listed("buckets", "buckets"))
         times = [found.bucket(graph, str(number)) for number in numbers if number <= MOST_BUCKETS]
-        return all(after <= before * ALIKE for before, after in pairwise(times))
+        return times[-1] * ALIKE < times[0] and all(
+            after <= before * ALIKE for before, after in pairwise(times)
+        )
 
     graphs = [graph for graph in CLAIMED if graph in found.listed("buckets", "graph")]
     return [["more buckets, shorter time", "yes, on cit-Patents", counted(map(falls, graphs))]]
@@ -240,7 +242,7 @@ def _efficiency_claims(found: Found) -> list[list[str]]:
         body.append([text, span(said, 1, "%"), _spanned(values), beside(values, *said)])
     for kind in SAID_EFFICIENCY:
         for graphs, which, layout, name in (
-            (SYNTHETIC, "RMAT and Random", PAPERS_LAYOUT, "the paper's layout"),
+            (SYNTHETIC, "RMAT and Random", PAPERS_LAYOUT, "the paper's layout, numbers kept"),
             (others, "other graphs", APART, "heavy apart"),
         ):
             values = [found.stage(graph, layout, f"{kind}_percent") for graph in graphs]

@@ -43,7 +43,7 @@ BUILT_ON = {"HP": "WD"}
 
 
 class Found:
-    """The rows of a CSV file.
+    """The rows of a CSV file, of which none may have a wrong answer.
 
     Attributes:
         rows: by graph, program and strategy, each a dictionary of what stands in the file.
@@ -53,6 +53,13 @@ class Found:
 
     def __init__(self, path: Path) -> None:
         rows = csv_rows(path)
+        wrong = [
+            f"{row['graph']}, {row['program']}, {row['strategy']}" for row in rows if row["right"] == "False"
+        ]
+        if wrong:
+            raise SystemExit(
+                f"{path}: wrong answers have no place on the page: {'; '.join(wrong)}; measure again"
+            )
         self.rows = {(row["graph"], row["program"], row["strategy"]): row for row in rows}
         self.graphs = list(dict.fromkeys(row["graph"] for row in rows))
         there = {row["strategy"] for row in rows}
