@@ -76,31 +76,44 @@ def compare_programs(group, channel, few):
             graph = undirected(graph) if name == "components" else graph
             how = {} if program.asynchronous else {"max_supersteps": 8}
             found.append(Case(name, where, program, graph, values, how, 1))
-    for number, case in enumerate(found):
-        result = on_ranks(case, group)
-        assert f"ranks speak by {channel}" in result.explain(), result.explain()
-        whole, where = result.gather(), f"{case.name} on '{case.where}', rank {group.rank} of {group.size}"
-        if number % group.size == group.rank:
-            alone = run(Alone(case.program, case.graph, "cuda", ew.Schedule()), case).gather()
-            wrong = list(differences(whole, alone, in_rounds=not case.program.asynchronous))
-            assert not wrong, f"{where}: {wrong}"
-            if not (case.program.asynchronous and case.how.get("max_supersteps") is not None):
-                check_nearly(whole, ordinary(case), where, case.program.asynchronous)
+    wrong = [each for number, case in enumerate(found) for each in compared(number, case, group, channel)]
+    if group.total(len(wrong)):
+        sys.exit("\n".join([*wrong[:20], f"rank {group.rank} found {len(wrong)} differences"]))
     if group.rank == 0:
         print(f"{len(found)} runs are the same", flush=True)
 
 
-def check_nearly(got, expected, where, asynchronous):
+def compared(number, case, group, channel):
+    """The differences of one case, each on a line with the program and the graph; one of the ranks runs it alone."""
+    result = on_ranks(case, group)
+    assert f"ranks speak by {channel}" in result.explain(), result.explain()
+    whole = result.gather()
+    if number % group.size != group.rank:
+        return []
+    alone = run(Alone(case.program, case.graph, "cuda", ew.Schedule()), case).gather()
+    wrong = list(differences(whole, alone, in_rounds=not case.program.asynchronous))
+    if not (case.program.asynchronous and case.how.get("max_supersteps") is not None):
+        try:
+            check_nearly(whole, ordinary(case), case.program.asynchronous)
+        except AssertionError as error:
+            wrong.append(" ".join(str(error).split())[:300])
+    before = f"{number}: {case.name} on '{case.where}', rank {group.rank} of {group.size}"
+    return [f"{before}: {each}" for each in wrong]
+
+
+def check_nearly(got, expected, asynchronous):
     """Integers are equal; floats within rounding, for a GPU joins products and sums. Vertices of asynchronous programs
     may wait, so these may take other supersteps."""
-    assert asynchronous or (got.supersteps, got.ended) == (expected.supersteps, expected.ended), where
+    ends = [(each.supersteps, each.ended) for each in (got, expected)]
+    assert asynchronous or ends[0] == ends[1], f"it ended after {ends[0]}, expected {ends[1]}"
     for kind in ("fields", "edge_fields"):
         for name, values in getattr(expected, kind).items():
             tolerance = {"float32": 1e-5, "float64": 1e-12}.get(str(values.dtype), 0)
-            how = {"rtol": tolerance, "atol": tolerance, "err_msg": f"{where}: {name}"}
+            how = {"rtol": tolerance, "atol": tolerance, "err_msg": f"not that of a CPU: {name}"}
             np.testing.assert_allclose(getattr(got, kind)[name], values, **how)
     for name, value in expected.aggregates.items():
-        assert got.aggregates[name] == pytest.approx(value, rel=1e-5, nan_ok=True), f"{where}: {name}"
+        told = f"aggregate {name} is {got.aggregates[name]!r}, expected about {value!r}"
+        assert got.aggregates[name] == pytest.approx(value, rel=1e-5, nan_ok=True), told
 
 
 def compare_algorithms(group, channel):

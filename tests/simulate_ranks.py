@@ -196,6 +196,15 @@ def compare_blocks():
     compare("logic and aggregates", PROGRAMS["logic and aggregates"])
 
 
+def compare_without_vertices():
+    """Aggregates of no vertices are what their combiners begin with."""
+    program, graph = PROGRAMS["every aggregator"], battery.graphs()["no vertices"]
+    expected = Prepared(program, graph, "cpu").reference({}, MOST)
+    for size in (1, 2):
+        for gathered, _ in run_on_ranks(size, program, graph, {}, max_supersteps=MOST):
+            assert_same(gathered, expected, program.asynchronous)
+
+
 def compare_refusals():
     """All ranks are refused where one of them has no room."""
     program = test_engines.PROGRAMS["float sums"][0]
@@ -387,6 +396,7 @@ def main():
         "checkpoints": compare_checkpoints,
         "refusals": compare_refusals,
         "blocks": compare_blocks,
+        "no vertices": compare_without_vertices,
         "calls": compare_calls,
         "connected components": compare_components,
     }

@@ -156,6 +156,11 @@ def room(name, needed):
     yield
 
 
+def not_set(length, dtype):
+    """An array whose values mean nothing, as those in a GPU's memory that something else has used before."""
+    return np.full(length * np.dtype(dtype).itemsize, 0xC5, np.uint8).view(dtype)
+
+
 def fixed_kernel(function, kinds, *variant, shared_bytes=0, threads=None):
     """A kernel of edgewise's own."""
     return SimulatedKernel(function(*variant) if variant else function, kinds, shared_bytes, threads)
@@ -188,6 +193,7 @@ def pretend():
         sys.exit("set NUMBA_ENABLE_CUDASIM=1")
     cuda_memory.cupy = lambda: np
     cuda_memory.copy_of = cuda_memory.host_copy = np.array
+    cuda_memory.empty = not_set
     cuda_arguments.words = cuda_arguments.address = cuda_arguments.packed = lambda values: values
     cuda_memory.send = cuda_memory.receive = np.copyto
     cuda_memory.send_part = send_part

@@ -22,7 +22,7 @@ pytestmark = [
 @pytest.mark.parametrize(
     "names",
     [
-        ["bfs", "edge fields", "checkpoints", "refusals", "calls", "connected components"],
+        ["bfs", "edge fields", "checkpoints", "refusals", "calls", "no vertices", "connected components"],
         ["warps", "float sums"],
         ["sssp", "components", "pagerank", "logic and aggregates"],
         pytest.param(["float sums", "user combiner", "Widest", "Mirror"], marks=pytest.mark.slow),

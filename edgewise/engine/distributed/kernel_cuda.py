@@ -302,8 +302,9 @@ def make_folds(glue: Any) -> tuple[Any, Any]:
 
     @device_function
     def total(it):
-        """Fold parts into the first `step` of them; into one, that is what aggregates are."""
-        for part in range(it.low + thread_index(), min(it.low + it.step, it.high), num_threads()):
+        """Fold parts into the first `step` of them; into one, that is what aggregates are, of no parts, too."""
+        end = it.low + min(it.step, max(np.int64(1), it.high - it.low))
+        for part in range(it.low + thread_index(), end, num_threads()):
             fold_parts(part, it.high, it.step, it.own)
         if thread_index() == 0 and it.step == 1:
             set_aggregates(it.own)
