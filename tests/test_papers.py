@@ -109,6 +109,14 @@ def test_numbers_of_a_run(rows: Path) -> None:
     assert math.isnan(found.number("rmat20", "sssp", "HP", WHOLE))
 
 
+def test_wrong_answers_are_not_on_the_page(rows: Path) -> None:
+    rows.write_text(rows.read_text().replace("True", "False", 1))
+    with pytest.raises(
+        SystemExit, match="wrong answers have no place on the page: rmat20, bfs, .*; measure again"
+    ):
+        Found(rows)
+
+
 def test_distributions_of_degrees(rows: Path) -> None:
     degrees = np.repeat([0, 1, 2, 9, 10, 11, 12, 40], [5, 1, 2, 3, 4, 5, 6, 1])
     assert (
