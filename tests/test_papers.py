@@ -112,7 +112,7 @@ def test_numbers_of_a_run(rows: Path) -> None:
 def test_wrong_answers_are_not_on_the_page(rows: Path) -> None:
     rows.write_text(rows.read_text().replace("True", "False", 1))
     with pytest.raises(
-        SystemExit, match="wrong answers have no place on the page: rmat20, bfs, .*; measure again"
+        SystemExit, match=r"wrong answers have no place on the page: rmat20, bfs, .*; measure again"
     ):
         Found(rows)
 
