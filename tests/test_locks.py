@@ -99,7 +99,7 @@ def test_two_processes_compile_once(compiling, what):
     assert first.communicate(timeout=100)[0].splitlines() == [answer]
 
 
-@pytest.mark.parametrize("what", ["kernel", "answer"])
+@pytest.mark.parametrize("what", [pytest.param("kernel", marks=pytest.mark.more), "answer"])
 def test_a_process_that_is_killed_while_it_compiles_keeps_no_other_waiting(compiling, folder, what):
     killed = compiling(what, "never")
     assert killed.stdout.readline() == "compiles\n"
@@ -135,6 +135,8 @@ def test_what_is_no_file_of_the_user_alone_is_not_locked(folder, monkeypatch, ma
     folder.mkdir(mode=0o700)
     elsewhere = folder.parent / "elsewhere"
     made(folder / "locks", elsewhere)
+    with store.turn(NAME):
+        assert not store._held
     check_without_locks(monkeypatch)
     assert not elsewhere.exists()
 
@@ -211,9 +213,11 @@ def test_who_waits_goes_on_when_the_code_is_there_or_the_lock_is_free_and_then_h
 ):
     """Code that cannot be kept is compiled by all that have waited at one time, not by one after the other."""
     monkeypatch.setattr(store, "_take", lambda *arguments: False)
-    monkeypatch.setattr(time, "sleep", lambda seconds: store.write(NAME, b"code"))
+    slept = []
+    monkeypatch.setattr(time, "sleep", lambda seconds: slept.append(store.write(NAME, b"code")))
     with store.turn(NAME):
         assert store.read(NAME) == b"code" and not store._held
+    assert len(slept) == 1
     tried = iter([False, True])
     monkeypatch.setattr(store, "_take", lambda *arguments: next(tried))
     with store.turn("other\nkey"):
