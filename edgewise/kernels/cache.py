@@ -114,6 +114,22 @@ def _count_since(started: float, before: float) -> None:
     _seconds = max(_seconds, before + time.perf_counter() - started)
 
 
+@contextlib.contextmanager
+def _turn(name: str | None) -> Iterator[None]:
+    """Wait for another process that compiles what is to be kept under a name, and have others wait for the block.
+
+    The block looks again whether it is kept, or compiles it. None is for what is not kept, which nobody waits for, as
+    for what is there already. The lock of numba's compiler comes first: threads take both in one order, and no process
+    forks in between.
+    """
+    with contextlib.ExitStack() as turn:
+        if name is not None and not store.has(name):
+            turn.enter_context(global_compiler_lock)
+            with counted_as_compiling():
+                turn.enter_context(store.turn(name))
+        yield
+
+
 class DiskCache:
     """A numba dispatcher's cache of compiled code: one file for each signature.
 
@@ -128,6 +144,11 @@ class DiskCache:
 
     def _stored_as(self, signature: Any) -> str:
         return f"{self._name}\n{_environment_key(self._module, not self._key)}\n{self._key}\n{signature}"
+
+    def turn(self, signature: Any) -> contextlib.AbstractContextManager[None]:
+        """The block in which numba loads or compiles the function for a signature: at one time, one process of the user
+        compiles it, and others wait to load it."""
+        return _turn(None if self._key is None else self._stored_as(signature))
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """The compiled function for this signature; after None, numba compiles and saves it.
@@ -174,10 +195,11 @@ def kept(question: str | None, module: str, answer: Callable[[], bytes]) -> byte
     if question is None:
         return answer()
     name = f"answer\n{_environment_key(module, True)}\n{question}"
-    content = store.read(name)
-    if content is None:
-        content = answer()
-        store.write(name, content)
+    with _turn(name):
+        content = store.read(name)
+        if content is None:
+            content = answer()
+            store.write(name, content)
     return content
 
 

@@ -11,16 +11,28 @@ import os
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from edgewise.errors import NotKeptWarning, warn
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _DIGEST_SIZE = hashlib.sha256().digest_size
-_PRIVATE = 0o700
+_PRIVATE, _PRIVATE_FILE = 0o700, 0o600
 #: The prefix of files that are being written, by `tempfile.mkstemp`.
 _ASIDE = "writing-"
 #: Such a file older than this, in seconds, was left by a process that was killed: writing takes less than a second.
 _SECONDS_UNTIL_LEFT = 86_400.0
+#: The file of locks. Each name has a byte in it that is locked without being there; the file stays empty.
+_LOCKS = "locks"
+#: Seconds between two looks for a lock, and after which a process gives up: one that is stopped keeps its lock.
+#: Compiling a kernel takes less than ten seconds.
+_BETWEEN_LOOKS, _MOST_SECONDS = 0.05, 60.0
 
 
 def cache_directory() -> Path | None:
@@ -64,6 +76,12 @@ def read(name: str) -> bytes | None:
     return content if _digest(name, content) == digest else None
 
 
+def has(name: str) -> bool:
+    """Whether there is a file under a name, which `read` may still refuse."""
+    directory = _trusted()
+    return directory is not None and os.path.exists(directory / _file_of(name))
+
+
 def write(name: str, content: bytes) -> None:
     """Keep bytes under a name, as a whole file or not at all: two processes may write the same file at one time.
 
@@ -84,6 +102,69 @@ def write(name: str, content: bytes) -> None:
         if aside is not None:
             with contextlib.suppress(OSError):
                 os.unlink(aside)
+
+
+@contextlib.contextmanager
+def turn(name: str) -> Iterator[None]:
+    """Lock a name for the block, which finds what `write` then keeps under it. One thread at a time may be in a block.
+
+    If another process has the lock, wait until it keeps something or lets the lock go, also by ending, but at most a
+    minute; the block then runs without the lock. So the block looks again for what is kept. Where there are no locks
+    nobody waits. A process that has a lock waits for no other one, so that no two wait for each other.
+    """
+    locked = None if _held else _lock(name)
+    if locked is None:
+        yield
+        return
+    with locked:  # closing it ends the lock
+        _held.append(locked)
+        try:
+            yield
+        finally:
+            _held.clear()
+
+
+#: The file of locks while a name is locked. A process that closes any handle of a file loses all its locks in the file.
+_held: list[IO[bytes]] = []
+
+
+def _lock(name: str) -> IO[bytes] | None:
+    """The file of locks with the lock of a name; None if another process had it meanwhile, or there are no locks."""
+    file, byte = _open_locks(), int.from_bytes(_digest(name, b"")[:3])
+    if file is None or _take(file, byte):
+        return file
+    until = time.monotonic() + _MOST_SECONDS
+    with file:
+        while not (has(name) or _take(file, byte)) and time.monotonic() < until:
+            time.sleep(_BETWEEN_LOOKS)
+    return None
+
+
+def _take(file: IO[bytes], byte: int) -> bool:
+    """Lock a byte of a file; False if another process has locked it."""
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+    except BlockingIOError:
+        return False
+    except OSError:  # the file system has no locks
+        pass
+    return True
+
+
+def _open_locks() -> IO[bytes] | None:
+    """The file of locks, made if there is none yet; None if it cannot be used, or others could lock it, too."""
+    directory = _trusted()
+    if directory is None or fcntl is None:
+        return None
+    try:
+        handle = os.open(directory / _LOCKS, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, _PRIVATE_FILE)
+    except OSError:
+        return None
+    found = os.fstat(handle)
+    if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) == _PRIVATE_FILE and not _why_not(found):
+        return os.fdopen(handle, "r+b", buffering=0)
+    os.close(handle)
+    return None
 
 
 @functools.cache

@@ -210,7 +210,7 @@ class Kernel(CPUDispatcher):
 
     def compile(self, signature: Any) -> Any:
         """Compile the kernel for a signature, or load it, before Ctrl-C is handled. Returns what calls it."""
-        with interruptions_wait():
+        with self._cache.turn(signature), interruptions_wait():
             return super().compile(signature)
 
 
