@@ -14,7 +14,6 @@ from edgewise.algorithms.bfs.cpu_state import (
     SCANNED,
     STATE,
     WANTS_IN_EDGES,
-    SearchState,
     make_search,
     searching,
 )
@@ -24,7 +23,7 @@ from edgewise.execution import Execution, rest_of, threads_of
 from edgewise.graph import Graph, Made
 from edgewise.graph.layers import GraphInLayers
 from edgewise.kernels.costs import levels
-from edgewise.kernels.cpu.launch import sealed, unsigned
+from edgewise.kernels.cpu.launch import unsigned
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.direction import AUTO, PULL, PUSH
 from edgewise.primitives.vertices import NO_VERTEX
@@ -67,8 +66,9 @@ def search(
     if state.status[STATE] == WANTS_IN_EDGES:
         run.make_in_edges(graph, "made the in-edges for pulling")
         run.launch(traverse, arcs_both_ways(graph), *settings, work=work, rounds=rounds)
-    _explain(run, state, direction)
-    return state.level.view(np.int32), state.parent.view(np.int32), int(state.status[LEVELS])
+    levels = int(state.status[LEVELS])
+    explain_levels(run, state.log[: state.status[LOGGED]], levels, direction)
+    return state.level.view(np.int32), state.parent.view(np.int32), levels
 
 
 def search_layers(
@@ -85,24 +85,10 @@ def search_layers(
     rows = rows_of(made)
     work = layers_work(graph)
     parent = np.full(n, NO_VERTEX)
-    run.launch(find_parents, *rows, 0, n, level, parent, work=work)
+    run.launch(find_parents, *rows, level, parent, work=work)
     level_of, parent_of = np.empty(n, np.int32), np.empty(n, np.uint32)
     run.launch(by_vertices, rows[-1], level, parent, level_of, parent_of, work=4 * n)
     return level_of, parent_of.view(np.int32), levels
-
-
-def parents_of_levels(graph: Graph, level: np.ndarray, rows: slice, run: Execution) -> np.ndarray:
-    """Parents for final levels, as far as these rows tell them: uint32, shape (n,); `NO_VERTEX` for none.
-
-    In a directed graph, each row offers its vertex as parent; the lowest of all rows is the parent. In an undirected
-    one, a row tells the parent of its vertex.
-    """
-    n = graph.num_vertices
-    arcs = unsigned(graph.offsets), unsigned(graph.targets)
-    parent = np.full(n, NO_VERTEX)
-    vertices, work = sealed(np.arange(n, dtype=np.uint32)), layers_work(graph)
-    run.launch(find_parents, graph.directed, *arcs, vertices, rows.start, rows.stop, level, parent, work=work)
-    return parent
 
 
 def layers_work(graph: Graph) -> float:
@@ -154,16 +140,22 @@ def _memory_to_pull(graph: Graph, schedule: Schedule) -> Step:
     return in_turn(held(search.most), graph.making(Made.IN_EDGES))
 
 
-def _explain(run: Execution, state: SearchState, forced: int) -> None:
-    """Explain each run of levels in one direction by a line."""
-    log = state.log[: state.status[LOGGED]]
-    ends = np.append(log[1:, FROM_LEVEL] - 1, state.status[LEVELS])
+def explain_levels(run: Execution, log: np.ndarray, levels: int, forced: int) -> None:
+    """Explain each run of levels in one direction by a line.
+
+    Args:
+        run: the run.
+        log: int64, shape (lines, 4); see `cpu_state`.
+        levels: how many there were.
+        forced: a direction that all levels had to take, or AUTO.
+    """
+    ends = np.append(log[1:, FROM_LEVEL] - 1, levels)
     for line, end in zip(log, ends, strict=False):  # no line at all if max_depth is 0
         first, direction = line[FROM_LEVEL], "pull" if line[DIRECTION] == PULL else "push"
-        levels = f"level {first}" if first == end else f"levels {first}-{end}"
+        among = f"level {first}" if first == end else f"levels {first}-{end}"
         if forced != AUTO:
-            run.explain(f"{levels}: {direction} (as the schedule says)")
+            run.explain(f"{among}: {direction} (as the schedule says)")
         else:
             edges, scanned = f"{line[FRONTIER_EDGES]:,}", f"{line[SCANNED]:,}"
             reason = f"{edges} edges leave level {first - 1}, pulling would look at about {scanned}"
-            run.explain(f"{levels}: {direction} ({reason})")
+            run.explain(f"{among}: {direction} ({reason})")
