@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu_pull import find_parents
-from edgewise.algorithms.bfs.cpu_state import LOW_SIX, NONE, ONE, SIX, degree
+from edgewise.algorithms.bfs.cpu_state import LOW_SIX, NONE, ONE, SIX, degree, inlined
+from edgewise.algorithms.common.rank_lists import RankLists, bits_between, put
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, atomic_or, compare_and_swap
 from edgewise.kernels.cpu.bits import lowest_bit
-from edgewise.kernels.cpu.team import barrier, claim, team_kernel
+from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.kernels.words import CPU_LINE
 
 #: Vertices of a list, and words of a bitmap, handed out at a time.
 _PIECE, _WORDS = 64, 64
-_ALL = ~np.uint64(0)
 #: Words of `found`: the vertices and the out-edges of this rank's part of the next frontier.
 COUNT, EDGES = 0, CPU_LINE
 FOUND_WORDS = 2 * CPU_LINE
@@ -36,12 +36,8 @@ class RankSearch(NamedTuple):
         seen: uint64, a bitmap: of own vertices those that were reached, or that no arc leads to; of others those that
             were told of, or that are known to be reached.
         frontier: uint64, a bitmap of all ranks' frontiers, while pulling.
-        bits: uint64: this rank's part of the frontier, from the first word that has an own vertex to the last one,
-            while pulling.
-        lists: uint32, shape (n,): in the places of a rank's vertices, those of them that were found: the own ones
-            level by level, and others that are to be told.
-        ends: int64, shape (ranks, CPU_LINE): where each of these lists ends.
-        begins: int64, shape (ranks + 1,): the first vertex of each rank, and the number of all.
+        bits: uint64: this rank's part of the frontier, in the words that have own vertices, while pulling.
+        lists: those that were pushed to at this level.
         found: int64; see `COUNT`.
     """
 
@@ -50,39 +46,18 @@ class RankSearch(NamedTuple):
     seen: np.ndarray
     frontier: np.ndarray
     bits: np.ndarray
-    lists: np.ndarray
-    ends: np.ndarray
-    begins: np.ndarray
+    lists: RankLists
     found: np.ndarray
 
 
-@device_function
-def _rank_of(v: Any, begins: Any) -> Any:
-    """The rank that has a vertex."""
-    low, high = np.int64(0), np.int64(len(begins) - 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if begins[middle] <= np.int64(v):
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@device_function
-def _set_bit(bitmap: Any, v: Any, alone: Any) -> None:
-    bit = ONE << (v & LOW_SIX)
-    if alone:
-        bitmap[v >> SIX] |= bit
-    else:
-        atomic_or(bitmap, v >> SIX, bit)
+@inlined
+def _is_seen(v: Any, seen: Any) -> Any:
+    return (seen[v >> SIX] >> (v & LOW_SIX)) & ONE
 
 
 @device_function
 def _offer(v: Any, offer: Any, alone: Any, search: Any) -> None:
-    """Offer a vertex a parent; the first offer lists it."""
-    if (search.seen[v >> SIX] >> (v & LOW_SIX)) & ONE:
-        return
+    """Offer a vertex that is not seen a parent; the first offer lists it."""
     parent = search.parent
     best = parent[v]
     if alone:
@@ -91,24 +66,39 @@ def _offer(v: Any, offer: Any, alone: Any, search: Any) -> None:
         while offer < best and not compare_and_swap(parent, v, best, offer):
             best = atomic_load(parent, v)
     if best == NONE:
-        rank = _rank_of(v, search.begins)
-        search.lists[np.uint64(atomic_add(search.ends, rank * CPU_LINE, 1))] = v
+        put(v, alone, search.lists)
 
 
 @team_kernel
 def push(
-    thread: Any, size: Any, control: Any, begin: Any, end: Any, offsets: Any, targets: Any, search: Any
+    thread: Any, size: Any, control: Any, frontier: Any, offsets: Any, targets: Any, search: Any
 ) -> None:
-    """Offer the own vertices in a part of the list as parents to their targets."""
+    """Offer the own vertices in the frontier, uint32, as parents to their targets."""
+    seen, count = search.seen, len(frontier)
     while True:
-        first = claim(control, 0, _PIECE, end - begin)
-        if first == end - begin:
+        start = claim(control, 0, _PIECE, count)
+        if start == count:
             return
-        for place in range(np.uint64(begin + first), np.uint64(min(begin + first + _PIECE, end))):
-            offer = search.lists[place]
-            u = np.uint64(offer)
+        for i in range(np.uint64(start), np.uint64(min(start + _PIECE, count))):
+            u = np.uint64(frontier[i])
             for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + ONE])):
-                _offer(np.uint64(targets[k]), offer, size == 1, search)
+                v = np.uint64(targets[k])
+                if not _is_seen(v, seen):
+                    _offer(v, frontier[i], size == 1, search)
+
+
+@team_kernel
+def take(thread: Any, size: Any, control: Any, vertices: Any, offers: Any, search: Any) -> None:
+    """Take what other ranks have pushed to, own vertices and the parents that they are offered, uint32."""
+    told = len(vertices)
+    while True:
+        start = claim(control, 0, _PIECE, told)
+        if start == told:
+            return
+        for i in range(np.uint64(start), np.uint64(min(start + _PIECE, told))):
+            v = np.uint64(vertices[i])
+            if not _is_seen(v, search.seen):
+                _offer(v, offers[i], size == 1, search)
 
 
 @team_kernel
@@ -116,61 +106,37 @@ def settle(
     thread: Any,
     size: Any,
     control: Any,
-    rank: Any,
-    depth: Any,
-    begin: Any,
-    keeps_parents: Any,
-    offsets: Any,
     vertices: Any,
-    offers: Any,
+    is_own: Any,
+    keeps_parents: Any,
+    depth: Any,
+    offsets: Any,
     search: Any,
 ) -> None:
-    """Take the own vertices that other ranks have pushed to, and put all that are new on their level.
+    """Note vertices that were pushed to as seen, and put own ones on their level.
 
     Args:
-        rank: this rank.
-        depth: the level.
-        begin: where they begin in the list of own vertices.
+        vertices: uint32.
+        is_own: whether they are own vertices.
         keeps_parents: whether the least offer is the parent.
+        depth: the level.
         offsets: of out-edges.
-        vertices, offers: what others tell, uint32; offers are anything if no parents are kept.
+        search: see `RankSearch`.
     """
-    alone, told = size == 1, len(vertices)
-    while True:
-        start = claim(control, 0, _PIECE, told)
-        if start == told:
-            break
-        for i in range(np.uint64(start), np.uint64(min(start + _PIECE, told))):
-            _offer(np.uint64(vertices[i]), offers[i], alone, search)
-    if barrier(control, size):
-        return
-    for other in range(len(search.begins) - 1):
-        first = begin if other == rank else search.begins[other]
-        count = search.ends[other, 0] - first
-        edges = np.int64(0)
-        for place in range(
-            np.uint64(first + count * thread // size), np.uint64(first + count * (thread + 1) // size)
-        ):
-            v = np.uint64(search.lists[place])
-            _set_bit(search.seen, v, alone)
-            if other == rank:
-                search.level[v] = depth
-                edges += degree(v, offsets)
-                if not keeps_parents:
-                    search.parent[v] = NONE
-        if other == rank:
-            atomic_add(search.found, EDGES, edges)
-
-
-@device_function
-def _own_bits(word: Any, low: Any, high: Any) -> Any:
-    """The bits of a word of a bitmap that are own vertices."""
-    bits, first = _ALL, np.int64(word * 64)
-    if first < low:
-        bits &= _ALL << np.uint64(low - first)
-    if first + 64 > high:
-        bits &= _ALL >> np.uint64(first + 64 - high)
-    return bits
+    edges, count = np.int64(0), len(vertices)
+    for i in range(np.uint64(count * thread // size), np.uint64(count * (thread + 1) // size)):
+        v = np.uint64(vertices[i])
+        bit = ONE << (v & LOW_SIX)
+        if size == 1:
+            search.seen[v >> SIX] |= bit
+        else:
+            atomic_or(search.seen, v >> SIX, bit)
+        if is_own:
+            search.level[v] = depth
+            edges += degree(v, offsets)
+            if not keeps_parents:
+                search.parent[v] = NONE
+    atomic_add(search.found, EDGES, edges)
 
 
 @team_kernel
@@ -199,7 +165,7 @@ def pull(
             break
         for i in range(np.uint64(start), np.uint64(min(start + _WORDS, words))):
             word = np.uint64(begin) + i
-            waiting, reached = ~search.seen[word] & _own_bits(word, low, high), np.uint64(0)
+            waiting, reached = ~search.seen[word] & bits_between(word, low, high), np.uint64(0)
             without = np.uint64(0)
             while waiting:
                 bit = lowest_bit(waiting)
@@ -223,25 +189,12 @@ def pull(
 
 
 @team_kernel
-def make_bits(thread: Any, size: Any, control: Any, begin: Any, end: Any, low: Any, search: Any) -> None:
-    """Make this rank's part of the bitmap of the list from `begin` to before `end`, by one thread."""
+def make_bits(thread: Any, size: Any, control: Any, frontier: Any, first: Any, search: Any) -> None:
+    """Make this rank's part of the bitmap of the frontier, uint32, from its word `first` on; by one thread."""
     search.bits[:] = 0
-    for place in range(np.uint64(begin), np.uint64(end)):
-        v = np.uint64(search.lists[place])
-        search.bits[(v >> SIX) - np.uint64(low // 64)] |= ONE << (v & LOW_SIX)
-
-
-@team_kernel
-def make_list(thread: Any, size: Any, control: Any, rank: Any, search: Any) -> None:
-    """Make the list of own vertices in the frontier from its bitmap, by one thread."""
-    begin, end = search.begins[rank], search.begins[rank]
-    for i in range(np.uint64(len(search.bits))):
-        bits = search.bits[i]
-        while bits:
-            search.lists[np.uint64(end)] = (np.uint64(begin // 64) + i << SIX) + lowest_bit(bits)
-            bits &= bits - ONE
-            end += 1
-    search.ends[rank, 0] = end
+    for i in range(np.uint64(len(frontier))):
+        v = np.uint64(frontier[i])
+        search.bits[(v >> SIX) - np.uint64(first)] |= ONE << (v & LOW_SIX)
 
 
 @team_kernel

@@ -25,20 +25,20 @@ from edgewise.algorithms.bfs.cpu_ranks import (
     RankSearch,
     first_parents,
     make_bits,
-    make_list,
     pull,
     push,
     settle,
+    take,
 )
 from edgewise.algorithms.bfs.cpu_state import LOG_LINES
 from edgewise.algorithms.bfs.direction import ALONE, BITMAPS, PULLED, PUSHED, WAITING, compare
-from edgewise.algorithms.common.ranks import tell_chosen, tell_own
+from edgewise.algorithms.common.rank_lists import make_lists, vertices_of, words_of
+from edgewise.algorithms.common.ranks import as_values, tell_chosen, tell_own, told_by_others
 from edgewise.engine.distributed.exchange import meaningless, packed, unpacked
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.partition import Ranges, by_arcs
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.words import CPU_LINE
 from edgewise.memory import Step
 from edgewise.primitives.direction import AUTO, PULL, PUSH
 from edgewise.primitives.vertices import NO_VERTEX
@@ -98,33 +98,32 @@ class _Search:
         self._arcs: ArcsBothWays = arcs_both_ways(graph)
         self._may_pull = graph.has_in_edges
         #: For each rank, its words of a bitmap of all vertices.
-        self._words = [
-            slice(of.start // 64, -(-of.stop // 64)) for of in map(self._ranges.of, range(group.size))
-        ]
-        words, own = -(-n // 64), self._words[group.rank]
+        self._words = [words_of(self._ranges.of(rank)) for rank in range(group.size)]
+        own = self._words[group.rank]
         self._state = RankSearch(
             level=np.full(n, NO_VERTEX),
             parent=np.full(n, NO_VERTEX),
-            seen=np.zeros(words, np.uint64),
-            frontier=np.empty(words, np.uint64),
+            seen=np.zeros(-(-n // 64), np.uint64),
+            frontier=np.empty(-(-n // 64), np.uint64),
             bits=np.empty(own.stop - own.start, np.uint64),
-            lists=np.empty(n, _NUMBER),
-            ends=np.zeros((group.size, CPU_LINE), np.int64),
-            begins=np.array(self._ranges.begins),
+            lists=make_lists(self._ranges),
             found=np.zeros(FOUND_WORDS, np.int64),
         )
-        #: Where the frontier begins and ends in the list of own vertices; whether it is there, or a bitmap.
-        self._begin = self._end = self._ranges.own.start
-        self._is_listed = True
+        #: This rank's part of the frontier, ascending; None if it is a bitmap alone.
+        self._frontier: np.ndarray | None = None
+        #: For each rank, what was pushed to at this level.
+        self._pushed = [np.empty(0, _NUMBER)] * group.size
 
     def find(self, sources: np.ndarray, limit: int) -> int:
         """Set the levels of own vertices, and parents that are known; the number of levels."""
         group, run, n = self._group, self._run, self._n
-        self._begin_at(np.unique(sources).astype(_NUMBER))
-        depth, explored, reached, edges, log = 0, 0, 0, 0, list[tuple[int, int, int, int]]()
+        sources = np.unique(sources).astype(_NUMBER)
+        self._begin_at(sources)
+        depth, explored, reached, log = 0, 0, 0, list[tuple[int, int, int, int]]()
+        most = len(sources)  # no more vertices are in the frontier than arcs lead there
         pulling = alone = False
         while depth < limit:
-            waits = self._may_pull and self._may_pay(n - reached - edges, pulling)
+            waits = self._may_pull and self._may_pay(n - reached - most, pulling)
             told, totals = self._exchange([_NOTHING] * group.size if waits else self._push(), waits)
             self._may_pull &= totals[_CAN_PULL] == group.size
             count, edges = totals[_FOUND], totals[_EDGES]
@@ -144,7 +143,7 @@ class _Search:
                 self._pull(depth, scanned, n - reached)
             else:
                 self._settle(told, depth)
-            pulling, alone = pulls, is_small and not pulls
+            pulling, alone, most = pulls, is_small and not pulls, edges
             if run.progress is not None:
                 run.progress(depth)
         if not self._may_pull:
@@ -156,16 +155,19 @@ class _Search:
         """Put the sources, each once, on level 0."""
         own, state = self._ranges.own, self._state
         np.bitwise_or.at(state.seen, sources >> 6, np.uint64(1) << (sources & 63).astype(np.uint64))
-        mine = sources[(sources >= own.start) & (sources < own.stop)]
-        state.level[mine] = 0
-        state.lists[own.start : own.start + len(mine)] = mine
-        self._end = own.start + len(mine)
-        offsets = self._arcs.offsets
-        state.found[COUNT] = len(mine)
-        state.found[EDGES] = (offsets[mine + np.int64(1)] - offsets[mine]).sum(dtype=np.int64)
+        self._frontier = sources[(sources >= own.start) & (sources < own.stop)]
+        state.level[self._frontier] = 0
+        ends = self._frontier.astype(np.int64) + 1
+        edges = self._arcs.offsets[ends] - self._arcs.offsets[self._frontier]
+        state.found[[COUNT, EDGES]] = len(ends), edges.sum(dtype=np.int64)
 
     def _may_pay(self, unreached: int, pulling: bool) -> bool:
-        """Whether it may be cheaper to pull from all frontiers; if it is, this holds for the largest one at least."""
+        """Whether it may be cheaper to pull from all frontiers; if it is, the rank with the largest one finds so.
+
+        Args:
+            unreached: no more vertices than are unreached.
+            pulling: whether the level before was pulled.
+        """
         least = WAITING * max(0, unreached) + (0 if pulling else BITMAPS * self._n)
         return least < PUSHED * self._group.size * int(self._state.found[EDGES])
 
@@ -180,59 +182,50 @@ class _Search:
         return [part[_HEAD:] for part in received], totals
 
     def _push(self) -> list[np.ndarray]:
-        """Push from the own part of the frontier; for each rank, which of its vertices that leads to."""
-        state, rank = self._state, self._group.rank
-        if not self._is_listed:
-            self._run.launch_on(1, make_list, rank, state)
-            self._begin, self._end, self._is_listed = int(state.begins[rank]), int(state.ends[rank, 0]), True
-        state.ends[:, 0] = state.begins[:-1]
-        state.ends[rank, 0] = self._end
-        edges = int(state.found[EDGES])
-        self._run.launch(
-            push, self._begin, self._end, self._arcs.offsets, self._arcs.targets, state, work=PUSHED * edges
-        )
-        return [self._pushed_to(each) for each in range(self._group.size)]
-
-    def _pushed_to(self, rank: int) -> np.ndarray:
-        """Which vertices of another rank were pushed to, and offered parents."""
-        state, of = self._state, self._ranges.of(rank)
-        end = int(state.ends[rank, 0])
-        if rank == self._group.rank or end == of.start:
-            return _NOTHING
-        vertices = np.sort(state.lists[of.start : end])
-        return packed(vertices, of, [state.parent[vertices]] if self._directed else [])
+        """Push from this rank's part of the frontier; for each other rank, which of its vertices that leads to, with
+        the parents that they are offered."""
+        state, ranges, rank = self._state, self._ranges, self._group.rank
+        if self._frontier is None:
+            count = int(state.found[COUNT])
+            self._frontier = vertices_of(state.bits, ranges.own.start, ranges.own.stop, count)
+        work = PUSHED * int(state.found[EDGES])
+        self._run.launch(push, self._frontier, self._arcs.offsets, self._arcs.targets, state, work=work)
+        parts = [_NOTHING] * self._group.size
+        for other in range(self._group.size):
+            if other != rank:
+                self._pushed[other] = vertices = state.lists.of(other)
+                offers = [state.parent[vertices]] if self._directed else []
+                parts[other] = packed(vertices, ranges.of(other), offers)
+        return parts
 
     def _settle(self, told: list[np.ndarray], depth: int) -> None:
         """Put what was pushed to, here or by others, on its level."""
-        state, own, rank = self._state, self._ranges.own, self._group.rank
-        dtypes = [_NUMBER] if self._directed else []
-        of_others = [unpacked(part, own, dtypes) for part in told if len(part)]
-        vertices = np.concatenate([_NOTHING, *(each for each, _ in of_others)]).astype(_NUMBER)
-        offers = vertices
-        if self._directed:
-            offers = np.concatenate([np.empty(0, _NUMBER), *(each for _, (each,) in of_others)])
-        state.found[EDGES] = 0
-        way = rank, np.uint32(depth), self._end, self._directed, self._arcs.offsets
-        count = len(vertices) + int((state.ends[:, 0] - state.begins[:-1]).sum())
-        self._run.launch(settle, *way, vertices, offers, state, work=PUSHED * count)
-        self._begin, self._end = self._end, int(state.ends[rank, 0])
-        state.found[COUNT] = self._end - self._begin
+        state, group, directed = self._state, self._group, self._directed
+        dtypes = [_NUMBER] if directed else []
+        taken = [unpacked(part, self._ranges.own, dtypes) for part in told if len(part)]
+        vertices = np.concatenate([_NOTHING, *(each for each, _ in taken)]).astype(_NUMBER)
+        offers = np.concatenate([vertices[:0], *(each for _, (each,) in taken)]) if directed else vertices
+        self._run.launch(take, vertices, offers, state, work=PUSHED * len(vertices))
+        self._pushed[group.rank] = self._frontier = state.lists.of(group.rank)
+        state.found[[COUNT, EDGES]] = len(self._frontier), 0
+        for rank, each in enumerate(self._pushed):
+            way = each, rank == group.rank, directed, np.uint32(depth), self._arcs.offsets
+            self._run.launch(settle, *way, state, work=PUSHED * len(each))
+        state.lists.restart()
 
     def _pull(self, depth: int, scanned: int, unreached: int) -> None:
         """Tell the frontier, and pull from all of it."""
         state, group, own = self._state, self._group, self._ranges.own
-        if self._is_listed:
-            self._run.launch_on(1, make_bits, self._begin, self._end, own.start, state)
-            self._is_listed = False
-        parts = [state.bits.view(np.uint8)] * group.size
-        parts[group.rank] = _NOTHING
-        received, _ = group.exchange(parts)
+        state.lists.restart()
+        if self._frontier is not None:
+            self._run.launch_on(1, make_bits, self._frontier, own.start // 64, state)
+            self._frontier = None
+        own_bits = state.bits.view(np.uint8)
+        received = told_by_others(own_bits, group)
         state.frontier.fill(0)
         for rank, words in enumerate(self._words):
-            part = state.bits if rank == group.rank else received[rank].view(np.uint64)
-            if len(part) != words.stop - words.start:
-                raise meaningless()
-            state.frontier[words] |= part
+            part = own_bits if rank == group.rank else received[rank]
+            state.frontier[words] |= as_values(part, state.frontier.dtype, words.stop - words.start)
         np.bitwise_or(state.seen, state.frontier, out=state.seen)
         state.found[:] = 0
         arcs, work = self._arcs, (PULLED * scanned + WAITING * unreached) / group.size

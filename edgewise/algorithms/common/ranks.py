@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewise.distributed import PreparedRank, ranks_for, schedule_of_rank
 from edgewise.engine.contract import Outcome
-from edgewise.engine.distributed.exchange import columns_of, meaningless
+from edgewise.engine.distributed.exchange import columns_of, meaningless, packed_flags, placed
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.rows import checked_part, ranges_of
@@ -23,6 +23,7 @@ from edgewise.graph.csr import Rows, offset_dtype
 from edgewise.graph.ids import Ids
 from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.memory import Step, held, in_turn
+from edgewise.primitives.vertices import NO_VERTEX
 from edgewise.program.declare import Program
 from edgewise.run import Prepared, prepared_for
 from edgewise.schedule import Schedule
@@ -221,8 +222,10 @@ def tell_own(values: np.ndarray, dtype: np.dtype, ranges: Ranges, group: Group) 
         dtype: one that holds them all, in which they are told.
         ranges, group: the vertices of ranks, and the ranks.
     """
-    for of, part in _told(values[ranges.own].astype(dtype), ranges, group):
-        values[of] = _as_values(part, dtype, of.stop - of.start)
+    for rank, part in enumerate(told_by_others(values[ranges.own].astype(dtype), group)):
+        if rank != group.rank:
+            of = ranges.of(rank)
+            values[of] = as_values(part, dtype, of.stop - of.start)
 
 
 def tell_chosen(values: np.ndarray, chosen: np.ndarray, other: Any, ranges: Ranges, group: Group) -> None:
@@ -236,21 +239,45 @@ def tell_chosen(values: np.ndarray, chosen: np.ndarray, other: Any, ranges: Rang
     """
     unsigned = np.dtype(f"u{values.itemsize}")
     rest = np.array(other, values.dtype).view(unsigned)[()]
-    for of, part in _told(values[ranges.own].compress(chosen[ranges.own]), ranges, group):
-        told = _as_values(part, unsigned, int(np.count_nonzero(chosen[of])))
-        run_alone(spread, chosen[of], np.append(told, rest), rest, values[of].view(unsigned))
+    own = values[ranges.own].compress(chosen[ranges.own])
+    for rank, part in enumerate(told_by_others(own, group)):
+        if rank != group.rank:
+            of = ranges.of(rank)
+            told = as_values(part, unsigned, int(np.count_nonzero(chosen[of])))
+            run_alone(spread, chosen[of], np.append(told, rest), rest, values[of].view(unsigned))
 
 
-def _told(own: np.ndarray, ranges: Ranges, group: Group) -> Iterator[tuple[slice, np.ndarray]]:
-    """Tell all other ranks an array; the vertices of each of these, and what it told, uint8."""
+def least_of_offers(values: np.ndarray, ranges: Ranges, group: Group) -> None:
+    """Lower the values of own vertices to the least that a rank has for them.
+
+    Args:
+        values: uint32, shape (n,); `NO_VERTEX` where this rank has none.
+        ranges, group: the vertices of ranks, and the ranks.
+    """
+    none, parts = np.uint32(NO_VERTEX), [_NOTHING] * group.size
+    for rank in range(group.size):
+        if rank != group.rank:
+            offered = values[ranges.of(rank)]
+            parts[rank] = packed_flags(offered != none, ranges.of(rank), [offered])
+    own = values[ranges.own]
+    for part in group.exchange(parts)[0]:
+        places, (offered,) = placed(part, ranges.own, [own.dtype])
+        if isinstance(places, np.ndarray) and places.dtype == np.bool_:
+            told = np.empty_like(own)
+            run_alone(spread, places, np.append(offered, none), none, told)
+            np.minimum(own, told, out=own)
+        else:
+            own[places] = np.minimum(own[places], offered)
+
+
+def told_by_others(own: np.ndarray, group: Group) -> list[np.ndarray]:
+    """What each other rank tells all others, uint8; nothing of this one, which tells them an array."""
     parts = [np.ascontiguousarray(own).view(np.uint8)] * group.size
     parts[group.rank] = _NOTHING
-    for rank, part in enumerate(group.exchange(parts)[0]):
-        if rank != group.rank:
-            yield ranges.of(rank), part
+    return group.exchange(parts)[0]
 
 
-def _as_values(part: np.ndarray, dtype: np.dtype, count: int) -> np.ndarray:
+def as_values(part: np.ndarray, dtype: np.dtype, count: int) -> np.ndarray:
     """The values that a rank told. Raises DistributedError if there are not so many."""
     if len(part) != count * dtype.itemsize:
         raise meaningless()
