@@ -1,10 +1,11 @@
 """Breadth-first search on the CPU: the launch of `cpu_traverse`, its memory and its cost."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu_layers import by_vertices, find_parents, read_levels, rows_of
+from edgewise.algorithms.bfs.cpu_pull import first_parents
 from edgewise.algorithms.bfs.cpu_state import (
     DIRECTION,
     FROM_LEVEL,
@@ -89,6 +90,18 @@ def search_layers(
     level_of, parent_of = np.empty(n, np.int32), np.empty(n, np.uint32)
     run.launch(by_vertices, rows[-1], level, parent, level_of, parent_of, work=4 * n)
     return level_of, parent_of.view(np.int32), levels
+
+
+def find_missing_parents(arcs: ArcsBothWays, of: slice, found: Any, run: Execution) -> None:
+    """Find the parents that vertices `of` a range have not got yet, when the levels of all vertices are known.
+
+    Args:
+        arcs, of: the arcs, and the vertices; in-edges of others are not looked at.
+        found: has levels and parents of all vertices, uint32, as `level` and `parent`.
+        run: the run that this is part of.
+    """
+    count = int(arcs.in_offsets[of.stop]) - int(arcs.in_offsets[of.start])
+    run.launch(first_parents, of.start, of.stop, arcs, found, work=4.0 * (of.stop - of.start) + 1.5 * count)
 
 
 def layers_work(graph: Graph) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 from edgewise.algorithms.bfs.cpu_state import LOW_SIX, NONE, ONE, SIX, degree, post
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.bits import lowest_bit
-from edgewise.kernels.cpu.team import claim
+from edgewise.kernels.cpu.team import claim, team_kernel
 
 #: Words of a bitmap, and vertices, handed out at a time.
 _WORDS, _VERTICES = 64, 4096
@@ -97,3 +97,9 @@ def find_parents(control: Any, slot: Any, low: Any, high: Any, arcs: Any, search
                     if level[arcs.in_sources[k]] == before:
                         parent[v] = arcs.in_sources[k]
                         break
+
+
+@team_kernel
+def first_parents(thread: Any, size: Any, control: Any, low: Any, high: Any, arcs: Any, search: Any) -> None:
+    """`find_parents` by a launch of its own; `search` has `level` and `parent`."""
+    find_parents(control, 0, low, high, arcs, search)

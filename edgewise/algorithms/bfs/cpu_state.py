@@ -37,9 +37,7 @@ FRESH, DONE, WANTS_IN_EDGES = range(3)
 #: Fields of a line in the log, one for each run of levels in one direction: where it began, and why.
 FROM_LEVEL, DIRECTION, FRONTIER_EDGES, SCANNED = range(4)
 
-#: The most lines of the log; then its last one is overwritten.
-LOG_LINES = 64
-_CANDIDATES = 1024
+_LOG_LINES, _CANDIDATES = 64, 1024
 #: Entries of 4 bytes in a page of memory.
 _PAGE = 1024
 
@@ -84,7 +82,7 @@ def make_search(num_vertices: int, num_threads: int) -> SearchState:
         board=np.zeros((2, num_threads, CPU_LINE), np.int64),
         totals=np.zeros((2, CPU_LINE), np.int64),
         status=np.zeros(CPU_LINE, np.int64),
-        log=np.zeros((LOG_LINES, 4), np.int64),
+        log=np.zeros((_LOG_LINES, 4), np.int64),
     )
 
 

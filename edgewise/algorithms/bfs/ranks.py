@@ -17,21 +17,19 @@ from typing import Any, final
 
 import numpy as np
 
-from edgewise.algorithms.bfs.cpu import ArcsBothWays, arcs_both_ways, explain_levels
-from edgewise.algorithms.bfs.cpu_ranks import (
+from edgewise.algorithms.bfs.cpu import ArcsBothWays, arcs_both_ways, explain_levels, find_missing_parents
+from edgewise.algorithms.bfs.direction import ALONE, BITMAPS, PULLED, PUSHED, WAITING, compare
+from edgewise.algorithms.bfs.ranks_cpu import (
     COUNT,
     EDGES,
     FOUND_WORDS,
     RankSearch,
-    first_parents,
     make_bits,
     pull,
     push,
     settle,
     take,
 )
-from edgewise.algorithms.bfs.cpu_state import LOG_LINES
-from edgewise.algorithms.bfs.direction import ALONE, BITMAPS, PULLED, PUSHED, WAITING, compare
 from edgewise.algorithms.common.rank_lists import make_lists, vertices_of, words_of
 from edgewise.algorithms.common.ranks import as_values, tell_chosen, tell_own, told_by_others
 from edgewise.engine.distributed.exchange import meaningless, packed, unpacked
@@ -76,11 +74,11 @@ def find_levels(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -
 
 
 def search_memory(graph: Graph) -> Step:
-    """The memory of `search`, and more than that of `find_levels`: levels and parents, which are kept; while levels
-    are found, lists, bitmaps and what ranks tell, at most 12 bytes for a vertex that others have found, too; then what
-    is told of levels and parents, copied on its way."""
+    """The memory of `search`, and more than that of `find_levels`: levels and parents, which are kept, lists and
+    bitmaps, and what is told of parents, copied on its way. Where large frontiers cannot be pulled from, ranks may tell
+    each other of all vertices at one level."""
     n = graph.num_vertices
-    return Step(8 * n, 24 * n + 8 * FOUND_WORDS)
+    return Step(8 * n, (28 if graph.has_in_edges else 48) * n + 8 * FOUND_WORDS)
 
 
 @final
@@ -133,7 +131,6 @@ class _Search:
             is_small = count + edges < ALONE
             pulls = self._may_pull and bool(pays) and not (alone and is_small)
             if pulls != pulling or not log:
-                del log[LOG_LINES - 1 :]
                 log.append((depth + 1, PULL if pulls else PUSH, edges, int(scanned)))
             if not pulls and totals[_WAITS]:
                 more, _ = self._exchange(self._push() if waits else [_NOTHING] * group.size, False)
@@ -242,7 +239,6 @@ class _Search:
         """The parents of all vertices, uint32, on all ranks, when their levels are there."""
         state, own, group = self._state, self._ranges.own, self._group
         if not self._directed:
-            work = (2.0 * self._n + self._m) / group.size
-            self._run.launch(first_parents, own.start, own.stop, self._arcs, state, work=work)
+            find_missing_parents(self._arcs, own, state, self._run)
         tell_chosen(state.parent, state.level.view(np.int32) > 0, NO_VERTEX, self._ranges, group)
         return state.parent

@@ -14,7 +14,8 @@ from edgewise.kernels.cpu.bits import lowest_bit
 from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.kernels.words import CPU_LINE
 
-_ONE, _SIX, _LOW_SIX, _ALL = np.uint64(1), np.uint64(6), np.uint64(63), ~np.uint64(0)
+ONE, SIX, LOW_SIX = np.uint64(1), np.uint64(6), np.uint64(63)
+_ALL = ~np.uint64(0)
 #: A list with a vertex for fewer than so many words of a bitmap is sorted.
 _WORDS_FOR_EACH = 8
 
@@ -94,9 +95,9 @@ def _list_bits(thread: Any, size: Any, control: Any, words: Any, low: Any, high:
     for i in range(np.uint64(len(words))):
         bits = words[i] & bits_between(first + i, low, high)
         while bits:
-            found[k] = (first + i << _SIX) + lowest_bit(bits)
-            bits &= bits - _ONE
-            k += _ONE
+            found[k] = (first + i << SIX) + lowest_bit(bits)
+            bits &= bits - ONE
+            k += ONE
 
 
 @device_function
@@ -119,7 +120,7 @@ def put(v: Any, alone: Any, lists: Any) -> None:
         alone: whether one thread alone does so.
         lists: see `RankLists`.
     """
-    word, bit = v >> _SIX, _ONE << (v & _LOW_SIX)
+    word, bit = v >> SIX, ONE << (v & LOW_SIX)
     if alone:
         is_there = lists.marks[word] & bit
         lists.marks[word] |= bit

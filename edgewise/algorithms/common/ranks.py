@@ -198,16 +198,6 @@ def _share(number: int, rank: int, group: Group) -> slice:
     return slice(number * rank // group.size, number * (rank + 1) // group.size)
 
 
-def least_of_ranks(values: np.ndarray, group: Group) -> np.ndarray:
-    """The least of what ranks have at each place, on all ranks.
-
-    Args:
-        values: of one shape (k,) and one dtype on all ranks.
-    """
-    received, _ = group.exchange([part.view(np.uint8) for part in in_shares(values, group)])
-    return gathered(np.minimum.reduce([part.view(values.dtype) for part in received]), group)
-
-
 def gathered(own: np.ndarray, group: Group) -> np.ndarray:
     """The arrays of all ranks, one after the other, on all ranks; of one dtype, and of any lengths."""
     parts, _ = group.everywhere(np.ascontiguousarray(own).view(np.uint8))

@@ -1,7 +1,7 @@
 """Shortest paths on several ranks: distances in supersteps, then parents from distances, each of which one rank finds.
 
 This is on CPUs; ranks with GPUs have near-far, `edgewise.algorithms.sssp.ranks_cuda`. Each rank has the arcs of its own
-vertices, and in a superstep sends along those of vertices whose distance fell; `cpu_ranks` says what it tells others.
+vertices, and in a superstep sends along those of vertices whose distance fell; `ranks_cpu` says what it tells others.
 At the end ranks tell each other the distances of vertices that were reached. Over in-edges, if all ranks have them,
 each then finds the parents of its own vertices. Else it looks at its arcs, and tells each other rank the least parents
 that these offer to that one's vertices. Either way it tells all ranks the parents of its own vertices.
@@ -23,8 +23,8 @@ from edgewise.algorithms.common.ranks import (
     told_by_others,
 )
 from edgewise.algorithms.sssp.asked import Asked
-from edgewise.algorithms.sssp.cpu_ranks import RankPaths, first_parents, relax, take
 from edgewise.algorithms.sssp.path_tree import attach_rest, attaching, looking_for_cycle, nearer_parents
+from edgewise.algorithms.sssp.ranks_cpu import RankPaths, first_parents, relax, take
 from edgewise.algorithms.sssp.relaxation import given_for, program_for, signed_paths
 from edgewise.algorithms.sssp.weights import is_signed, may_have_orphans, refuse_overflow
 from edgewise.engine.distributed.exchange import packed, unpacked

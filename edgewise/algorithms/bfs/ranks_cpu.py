@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.bfs.cpu_pull import find_parents
-from edgewise.algorithms.bfs.cpu_state import LOW_SIX, NONE, ONE, SIX, degree, inlined
-from edgewise.algorithms.common.rank_lists import RankLists, bits_between, put
-from edgewise.kernels.cache import device_function
+from edgewise.algorithms.common.rank_lists import LOW_SIX, ONE, SIX, RankLists, bits_between, put
+from edgewise.kernels.cache import device_function, inlined_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, atomic_or, compare_and_swap
 from edgewise.kernels.cpu.bits import lowest_bit
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.kernels.words import CPU_LINE
+from edgewise.primitives.vertices import NO_VERTEX
 
 #: Vertices of a list, and words of a bitmap, handed out at a time.
 _PIECE, _WORDS = 64, 64
@@ -31,7 +30,7 @@ class RankSearch(NamedTuple):
     """The state of a search of n vertices on one rank.
 
     Attributes:
-        level, parent: uint32, shape (n,), `NONE` at first; levels are those of own vertices. Of other vertices, a
+        level, parent: uint32, shape (n,), `NO_VERTEX` at first; levels are those of own vertices. Of other vertices, a
             parent is the least that was offered here.
         seen: uint64, a bitmap: of own vertices those that were reached, or that no arc leads to; of others those that
             were told of, or that are known to be reached.
@@ -50,9 +49,14 @@ class RankSearch(NamedTuple):
     found: np.ndarray
 
 
-@inlined
+@inlined_function
 def _is_seen(v: Any, seen: Any) -> Any:
     return (seen[v >> SIX] >> (v & LOW_SIX)) & ONE
+
+
+@inlined_function
+def _degree(v: Any, offsets: Any) -> Any:
+    return np.int64(offsets[v + ONE]) - np.int64(offsets[v])
 
 
 @device_function
@@ -65,7 +69,7 @@ def _offer(v: Any, offer: Any, alone: Any, search: Any) -> None:
     else:
         while offer < best and not compare_and_swap(parent, v, best, offer):
             best = atomic_load(parent, v)
-    if best == NONE:
+    if best == NO_VERTEX:
         put(v, alone, search.lists)
 
 
@@ -133,9 +137,9 @@ def settle(
             atomic_or(search.seen, v >> SIX, bit)
         if is_own:
             search.level[v] = depth
-            edges += degree(v, offsets)
+            edges += _degree(v, offsets)
             if not keeps_parents:
-                search.parent[v] = NONE
+                search.parent[v] = NO_VERTEX
     atomic_add(search.found, EDGES, edges)
 
 
@@ -180,7 +184,7 @@ def pull(
                         search.parent[v] = u
                         reached |= ONE << bit
                         count += 1
-                        edges += degree(v, offsets)
+                        edges += _degree(v, offsets)
                         break
             search.bits[i] = reached
             search.seen[word] |= reached | without
@@ -195,9 +199,3 @@ def make_bits(thread: Any, size: Any, control: Any, frontier: Any, first: Any, s
     for i in range(np.uint64(len(frontier))):
         v = np.uint64(frontier[i])
         search.bits[(v >> SIX) - np.uint64(first)] |= ONE << (v & LOW_SIX)
-
-
-@team_kernel
-def first_parents(thread: Any, size: Any, control: Any, low: Any, high: Any, arcs: Any, search: Any) -> None:
-    """Find the parents that own vertices have not got yet, when the levels of all vertices are known."""
-    find_parents(control, 0, low, high, arcs, search)

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.algorithms.bfs.cpu_state import ONE
 from edgewise.algorithms.common.lengths import length
-from edgewise.algorithms.common.rank_lists import RankLists, put
+from edgewise.algorithms.common.rank_lists import ONE, RankLists, put
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_min
 from edgewise.kernels.cpu.team import claim, team_kernel
