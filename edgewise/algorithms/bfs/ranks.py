@@ -13,6 +13,8 @@ of those that were reached.
 This is on CPUs; ranks with GPUs do as in `edgewise.algorithms.bfs.ranks_cuda`.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any, final
 
 import numpy as np
@@ -56,9 +58,8 @@ def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tup
         from edgewise.algorithms.bfs import ranks_cuda
 
         return ranks_cuda.search(graph, sources, limit, run, connect())
-    group = connect()
-    with group.in_run():
-        one = _Search(graph, group, run)
+    one = _Search(graph, connect(), run)
+    with one.under_way():
         levels = one.find(sources, limit)
         level, parent = one.levels_of_all(levels), one.parents_of_all()
     return level.view(np.int32), parent.view(np.int32), levels
@@ -66,9 +67,8 @@ def search(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tup
 
 def find_levels(graph: Graph, sources: np.ndarray, limit: int, run: Execution) -> tuple[np.ndarray, int]:
     """Levels on CPUs, int32, -1 for vertices that were not reached, and the number of levels."""
-    group = connect()
-    with group.in_run():
-        one = _Search(graph, group, run)
+    one = _Search(graph, connect(), run)
+    with one.under_way():
         levels = one.find(sources, limit)
         return one.levels_of_all(levels).view(np.int32), levels
 
@@ -94,7 +94,7 @@ class _Search:
         self._n, self._m, self._group, self._run = n, graph.num_arcs, group, run
         self._ranges: Ranges = by_arcs(group.rank, group.size, graph.offsets)
         self._arcs: ArcsBothWays = arcs_both_ways(graph)
-        self._may_pull = graph.has_in_edges
+        self._may_pull, self._report = graph.has_in_edges, run.progress
         #: For each rank, its words of a bitmap of all vertices.
         self._words = [words_of(self._ranges.of(rank)) for rank in range(group.size)]
         own = self._words[group.rank]
@@ -111,6 +111,12 @@ class _Search:
         self._frontier: np.ndarray | None = None
         #: For each rank, what was pushed to at this level.
         self._pushed = [np.empty(0, _NUMBER)] * group.size
+
+    @contextlib.contextmanager
+    def under_way(self) -> Iterator[None]:
+        """While this is entered, ranks speak, and progress is the number of levels."""
+        with self._group.in_run(), self._run.telling(None):
+            yield
 
     def find(self, sources: np.ndarray, limit: int) -> int:
         """Set the levels of own vertices, and parents that are known; the number of levels."""
@@ -141,8 +147,8 @@ class _Search:
             else:
                 self._settle(told, depth)
             pulling, alone, most = pulls, is_small and not pulls, edges
-            if run.progress is not None:
-                run.progress(depth)
+            if self._report is not None:
+                self._report(depth)
         if not self._may_pull:
             run.explain("pushed throughout: the graph has no in-edges, which pulling needs")
         explain_levels(run, np.array(log, np.int64).reshape(-1, 4), depth, AUTO if self._may_pull else PUSH)

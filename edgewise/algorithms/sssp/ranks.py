@@ -59,9 +59,9 @@ def shortest_paths(
         from edgewise.algorithms.sssp import ranks_cuda
 
         return ranks_cuda.shortest_paths(graph, asked, delta, run, group)
-    with group.in_run():
-        ranges = by_arcs(group.rank, group.size, graph.offsets)
-        distance, supersteps = _distances(graph, asked, ranges, group, run)
+    ranges, report = by_arcs(group.rank, group.size, graph.offsets), run.progress
+    with group.in_run(), run.telling(None):
+        distance, supersteps = _distances(graph, asked, ranges, group, run, report)
         tell_chosen(distance, _reached(distance, asked, ranges, group), asked.unreached, ranges, group)
         if asked.bound_by(distance) == asked.unreached:
             refuse_overflow(graph, asked.sources, distance)
@@ -97,9 +97,9 @@ def _signed_paths(graph: Graph, asked: Asked, run: Execution) -> tuple[Any, Any,
 
 
 def _distances(
-    graph: Graph, asked: Asked, ranges: Ranges, group: Group, run: Execution
+    graph: Graph, asked: Asked, ranges: Ranges, group: Group, run: Execution, report: Any
 ) -> tuple[np.ndarray, int]:
-    """The distances of own vertices, in an array for all, and the number of supersteps."""
+    """The distances of own vertices, in an array for all, and the number of supersteps, which are reported."""
     own, arcs, supersteps = ranges.own, arcs_of(graph), 0
     state = RankPaths(np.full(graph.num_vertices, asked.unreached, asked.dtype), make_lists(ranges))
     vertices = asked.sources[(asked.sources >= own.start) & (asked.sources < own.stop)].astype(_NUMBER)
@@ -115,8 +115,8 @@ def _distances(
         if sum(counts) == 0:
             return state.best, supersteps
         supersteps += 1
-        if run.progress is not None:
-            run.progress(supersteps)
+        if report is not None:
+            report(supersteps)
         taken = [unpacked(part, own, [asked.dtype]) for part in received if len(part)]
         vertices = np.concatenate([_NOTHING, *(each for each, _ in taken)]).astype(_NUMBER)
         distances = np.concatenate([distances[:0], *(each for _, (each,) in taken)])
