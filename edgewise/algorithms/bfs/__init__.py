@@ -13,7 +13,7 @@ the one of lowest index. So answers depend neither on threads nor on directions.
 
 Reference. Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
 
-Steps. `cpu_push`, `cpu_pull`; `cpu_traverse` chooses, with a cost model in place of the paper's thresholds;
+Steps. `cpu_push`, `cpu_pull`; `cpu_traverse` chooses, by the costs of `direction` in place of the paper's thresholds;
 `cpu_state` is what they share.
 """
 
