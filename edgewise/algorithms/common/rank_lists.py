@@ -1,7 +1,7 @@
 """Lists of vertices on one of several ranks with CPUs, one for the vertices of each rank, which its threads fill.
 
-They are read in ascending order: to go over the rows of an R-MAT graph of 17 million arcs in the order in which vertices
-were found took a thread 2.5 times as long.
+They are read in ascending order: to go over the rows of an R-MAT graph of 17 million arcs in the order in which
+vertices were found took a thread 2.5 times as long.
 """
 
 from typing import Any, NamedTuple
