@@ -158,6 +158,13 @@ def check_larger() -> None:
         compare("larger", ew.scc, graph)
         compare("larger", ew.mst, graph, symmetrize=True)
         compare("larger", ew.betweenness, graph, k=9)
+    inward = drawn(5000, 90000, 4, True, np.int32)
+    inward.make_in_edges()
+    for graph in (drawn(5000, 60000, 9, False), inward):  # large frontiers are pulled from
+        found = compare("dense", ew.bfs, graph, 0)
+        assert "pull (" in found.explain(), found.explain()
+        compare("dense", ew.bfs, graph, list(range(0, 5000, 7)), max_depth=2)
+        compare("dense", ew.sssp, graph, [4999, 0])
     lattice = ew.generate.lattice(40, 50, weights=(1, 9))
     compare("lattice", ew.scc, lattice)
     compare("lattice", ew.sssp, lattice, 0)

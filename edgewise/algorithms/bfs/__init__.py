@@ -13,7 +13,7 @@ the one of lowest index. So answers depend neither on threads nor on directions.
 
 Reference. Beamer, Asanovic and Patterson, "Direction-Optimizing Breadth-First Search", SC 2012.
 
-Steps. `cpu_push`, `cpu_pull`; `cpu_traverse` chooses, with a cost model in place of the paper's thresholds;
+Steps. `cpu_push`, `cpu_pull`; `cpu_traverse` chooses, by the costs of `direction` in place of the paper's thresholds;
 `cpu_state` is what they share.
 """
 
@@ -219,7 +219,7 @@ def find_levels(
         program=Form("bfs.program.search", no_memory, (Push, Pull, Buffered)),
         ranks=Form(
             "bfs.ranks.search",
-            lambda each: in_turn(looking_up, _memory_on_ranks(graph, each)).most,
+            lambda _: in_turn(looking_up, _memory_on_ranks(graph)).most,
             on_gpus=True,
         ),
         distributed=distributed,
@@ -340,11 +340,11 @@ def as_depth(max_depth: Any) -> int:
     return min(depth, 2**31)
 
 
-def _memory_on_ranks(graph: Graph, schedule: Schedule) -> Step:
+def _memory_on_ranks(graph: Graph) -> Step:
     """The memory of a search on one of several ranks."""
     from edgewise.algorithms.bfs.ranks import search_memory
 
-    return search_memory(graph, schedule)
+    return search_memory(graph)
 
 
 def _list_bytes(graph: Graph) -> int:

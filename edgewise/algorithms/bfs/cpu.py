@@ -1,10 +1,11 @@
 """Breadth-first search on the CPU: the launch of `cpu_traverse`, its memory and its cost."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu_layers import by_vertices, find_parents, read_levels, rows_of
+from edgewise.algorithms.bfs.cpu_pull import first_parents
 from edgewise.algorithms.bfs.cpu_state import (
     DIRECTION,
     FROM_LEVEL,
@@ -14,7 +15,6 @@ from edgewise.algorithms.bfs.cpu_state import (
     SCANNED,
     STATE,
     WANTS_IN_EDGES,
-    SearchState,
     make_search,
     searching,
 )
@@ -24,7 +24,7 @@ from edgewise.execution import Execution, rest_of, threads_of
 from edgewise.graph import Graph, Made
 from edgewise.graph.layers import GraphInLayers
 from edgewise.kernels.costs import levels
-from edgewise.kernels.cpu.launch import sealed, unsigned
+from edgewise.kernels.cpu.launch import unsigned
 from edgewise.memory import Step, held, in_turn
 from edgewise.primitives.direction import AUTO, PULL, PUSH
 from edgewise.primitives.vertices import NO_VERTEX
@@ -67,8 +67,9 @@ def search(
     if state.status[STATE] == WANTS_IN_EDGES:
         run.make_in_edges(graph, "made the in-edges for pulling")
         run.launch(traverse, arcs_both_ways(graph), *settings, work=work, rounds=rounds)
-    _explain(run, state, direction)
-    return state.level.view(np.int32), state.parent.view(np.int32), int(state.status[LEVELS])
+    levels = int(state.status[LEVELS])
+    explain_levels(run, state.log[: state.status[LOGGED]], levels, direction)
+    return state.level.view(np.int32), state.parent.view(np.int32), levels
 
 
 def search_layers(
@@ -85,24 +86,22 @@ def search_layers(
     rows = rows_of(made)
     work = layers_work(graph)
     parent = np.full(n, NO_VERTEX)
-    run.launch(find_parents, *rows, 0, n, level, parent, work=work)
+    run.launch(find_parents, *rows, level, parent, work=work)
     level_of, parent_of = np.empty(n, np.int32), np.empty(n, np.uint32)
     run.launch(by_vertices, rows[-1], level, parent, level_of, parent_of, work=4 * n)
     return level_of, parent_of.view(np.int32), levels
 
 
-def parents_of_levels(graph: Graph, level: np.ndarray, rows: slice, run: Execution) -> np.ndarray:
-    """Parents for final levels, as far as these rows tell them: uint32, shape (n,); `NO_VERTEX` for none.
+def find_missing_parents(arcs: ArcsBothWays, of: slice, found: Any, run: Execution) -> None:
+    """Find the parents that vertices `of` a range have not got yet, when the levels of all vertices are known.
 
-    In a directed graph, each row offers its vertex as parent; the lowest of all rows is the parent. In an undirected
-    one, a row tells the parent of its vertex.
+    Args:
+        arcs, of: the arcs, and the vertices; in-edges of others are not looked at.
+        found: has levels and parents of all vertices, uint32, as `level` and `parent`.
+        run: the run that this is part of.
     """
-    n = graph.num_vertices
-    arcs = unsigned(graph.offsets), unsigned(graph.targets)
-    parent = np.full(n, NO_VERTEX)
-    vertices, work = sealed(np.arange(n, dtype=np.uint32)), layers_work(graph)
-    run.launch(find_parents, graph.directed, *arcs, vertices, rows.start, rows.stop, level, parent, work=work)
-    return parent
+    count = int(arcs.in_offsets[of.stop]) - int(arcs.in_offsets[of.start])
+    run.launch(first_parents, of.start, of.stop, arcs, found, work=4.0 * (of.stop - of.start) + 1.5 * count)
 
 
 def layers_work(graph: Graph) -> float:
@@ -154,16 +153,22 @@ def _memory_to_pull(graph: Graph, schedule: Schedule) -> Step:
     return in_turn(held(search.most), graph.making(Made.IN_EDGES))
 
 
-def _explain(run: Execution, state: SearchState, forced: int) -> None:
-    """Explain each run of levels in one direction by a line."""
-    log = state.log[: state.status[LOGGED]]
-    ends = np.append(log[1:, FROM_LEVEL] - 1, state.status[LEVELS])
+def explain_levels(run: Execution, log: np.ndarray, levels: int, forced: int) -> None:
+    """Explain each run of levels in one direction by a line.
+
+    Args:
+        run: the run.
+        log: int64, shape (lines, 4); see `cpu_state`.
+        levels: how many there were.
+        forced: a direction that all levels had to take, or AUTO.
+    """
+    ends = np.append(log[1:, FROM_LEVEL] - 1, levels)
     for line, end in zip(log, ends, strict=False):  # no line at all if max_depth is 0
         first, direction = line[FROM_LEVEL], "pull" if line[DIRECTION] == PULL else "push"
-        levels = f"level {first}" if first == end else f"levels {first}-{end}"
+        among = f"level {first}" if first == end else f"levels {first}-{end}"
         if forced != AUTO:
-            run.explain(f"{levels}: {direction} (as the schedule says)")
+            run.explain(f"{among}: {direction} (as the schedule says)")
         else:
             edges, scanned = f"{line[FRONTIER_EDGES]:,}", f"{line[SCANNED]:,}"
             reason = f"{edges} edges leave level {first - 1}, pulling would look at about {scanned}"
-            run.explain(f"{levels}: {direction} ({reason})")
+            run.explain(f"{among}: {direction} ({reason})")

@@ -41,19 +41,16 @@ def find_parents(
     offsets: Any,
     targets: Any,
     vertices: Any,
-    low: Any,
-    high: Any,
     level: Any,
     parent: Any,
 ) -> None:
-    """Find the parent of each place, a vertex, uint32; all are `NO_VERTEX` before. Only the rows from `low` to before
-    `high` are looked at."""
-    n = high - low
+    """Find the parent of each place, a vertex, uint32; all are `NO_VERTEX` before."""
+    n = len(vertices)
     while True:
         start = claim(control, 0, _STEP, n)
         if start >= n:
             return
-        for p in range(np.uint64(low + start), np.uint64(low + min(start + _STEP, n))):
+        for p in range(np.uint64(start), np.uint64(min(start + _STEP, n))):
             if level[p] < 0:
                 continue
             if directed:

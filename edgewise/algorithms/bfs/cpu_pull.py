@@ -7,7 +7,7 @@ import numpy as np
 from edgewise.algorithms.bfs.cpu_state import LOW_SIX, NONE, ONE, SIX, degree, post
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.bits import lowest_bit
-from edgewise.kernels.cpu.team import claim
+from edgewise.kernels.cpu.team import claim, team_kernel
 
 #: Words of a bitmap, and vertices, handed out at a time.
 _WORDS, _VERTICES = 64, 4096
@@ -82,17 +82,24 @@ def pull(thread: Any, control: Any, depth: Any, arcs: Any, search: Any, row: Any
 
 
 @device_function
-def find_parents(control: Any, slot: Any, arcs: Any, search: Any) -> None:
-    """Give each vertex without a parent its parent: the source of its first in-edge from the level before."""
-    level, parent, n = search.level, search.parent, len(search.level)
+def find_parents(control: Any, slot: Any, low: Any, high: Any, arcs: Any, search: Any) -> None:
+    """Give each vertex from `low` to before `high` without a parent its parent: the source of its first in-edge from
+    the level before."""
+    level, parent, n = search.level, search.parent, high - low
     while True:
         start = claim(control, slot, _VERTICES, n)
         if start == n:
             break
-        for v in range(np.uint64(start), np.uint64(min(start + _VERTICES, n))):
+        for v in range(np.uint64(low + start), np.uint64(low + min(start + _VERTICES, n))):
             if parent[v] == NONE and level[v] != NONE and level[v] != 0:
                 before = np.uint32(level[v] - np.uint32(1))
                 for k in range(np.uint64(arcs.in_offsets[v]), np.uint64(arcs.in_offsets[v + ONE])):
                     if level[arcs.in_sources[k]] == before:
                         parent[v] = arcs.in_sources[k]
                         break
+
+
+@team_kernel
+def first_parents(thread: Any, size: Any, control: Any, low: Any, high: Any, arcs: Any, search: Any) -> None:
+    """`find_parents` by a launch of its own; `search` has `level` and `parent`."""
+    find_parents(control, 0, low, high, arcs, search)

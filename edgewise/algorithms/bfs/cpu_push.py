@@ -19,14 +19,13 @@ from edgewise.algorithms.bfs.cpu_state import (
     post,
     post_totals,
 )
+from edgewise.algorithms.bfs.direction import ALONE
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, compare_and_swap
 from edgewise.kernels.cpu.team import cancelled, report
 
 #: Vertices of a queue handed out at a time.
 _PIECE = 64
-#: Frontiers of fewer vertices and edges are expanded by thread 0 alone: two barriers would cost as much.
-ALONE = 1000
 #: A level that no vertex has.
 _NO_LEVEL = np.uint32(NONE - np.uint32(1))
 

@@ -1,18 +1,11 @@
-"""Direction-optimising traversal: all levels inside one kernel, each by the cheaper of pushing and pulling.
-
-The choice. Pushing looks at the F edges that leave the frontier. Pulling looks at in-edges of the U unreached
-vertices; of the R edges that leave unreached vertices and the frontier, F leave the frontier, so each vertex meets
-one after about R / F in-edges, and all of them look at U * R / F, never more than R. Measured on social networks,
-web graphs and generated ones this is right within a factor of two at nearly every level that matters; the fixed
-thresholds of Beamer et al. (section V) pull up to ten times more on graphs whose frontier grows slowly.
-"""
+"""Direction-optimising traversal: all levels inside one kernel, each by the cheaper of pushing and pulling."""
 
 from typing import Any
 
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu_pull import find_parents, make_bitmaps, make_queues, pull
-from edgewise.algorithms.bfs.cpu_push import ALONE, push, push_alone
+from edgewise.algorithms.bfs.cpu_push import push, push_alone
 from edgewise.algorithms.bfs.cpu_state import (
     BEGIN,
     DEPTH,
@@ -36,15 +29,14 @@ from edgewise.algorithms.bfs.cpu_state import (
     post,
     post_totals,
 )
+from edgewise.algorithms.bfs.direction import ALONE, compare
 from edgewise.kernels.cache import device_function
 from edgewise.kernels.cpu.team import barrier, report, rewind, team_kernel
 from edgewise.primitives.direction import AUTO, PULL, PUSH
 
-#: Rough nanoseconds for an edge pushed, an in-edge looked at, an unreached vertex, a vertex of new bitmaps. A pushed
-#: edge reads a level anywhere in memory, a pulled edge a bit in the cache.
-_PUSHED, _PULLED, _WAITING, _BITMAPS = 6, 1, 2, 1
 #: A slot of `claim` that levels do not use; they use 0 and 1 in turns.
 _LAST_SLOT = 2
+_compare = device_function(compare)
 
 
 @device_function
@@ -81,14 +73,6 @@ def _frontier(board: Any, row: Any, size: Any) -> Any:
         count += board[row, thread, END] - board[row, thread, BEGIN]
         edges += board[row, thread, EDGES]
     return count, edges
-
-
-@device_function
-def _compare(n: Any, edges: Any, left: Any, unreached: Any, pulling: Any) -> Any:
-    """The number of in-edges that a pull would look at, and whether that is cheaper than to push."""
-    scanned = min(left, np.int64(unreached * (left / max(edges, 1))))
-    cost = _PULLED * scanned + _WAITING * unreached + (0 if pulling else _BITMAPS * n)
-    return scanned, cost < _PUSHED * edges
 
 
 @device_function
@@ -174,4 +158,4 @@ def traverse(
         status[STEP] = step
         status[LEVELS] = depth
     if finished and not directed:
-        find_parents(control, _LAST_SLOT, arcs, search)
+        find_parents(control, _LAST_SLOT, 0, n, arcs, search)

@@ -1,4 +1,4 @@
-"""Levels of a breadth-first search as a program, for GPUs and for several ranks."""
+"""Levels of a breadth-first search as a program, for GPUs."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewise.distributed import PreparedRank, ranks_for, schedule_of_rank
 from edgewise.engine.contract import Outcome
-from edgewise.engine.distributed.exchange import columns_of
+from edgewise.engine.distributed.exchange import columns_of, meaningless, packed_flags, placed
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.rows import checked_part, ranges_of
@@ -21,7 +21,9 @@ from edgewise.execution import Chosen, Execution
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows, offset_dtype
 from edgewise.graph.ids import Ids
+from edgewise.kernels.cpu.team import run_alone, team_kernel
 from edgewise.memory import Step, held, in_turn
+from edgewise.primitives.vertices import NO_VERTEX
 from edgewise.program.declare import Program
 from edgewise.run import Prepared, prepared_for
 from edgewise.schedule import Schedule
@@ -196,20 +198,92 @@ def _share(number: int, rank: int, group: Group) -> slice:
     return slice(number * rank // group.size, number * (rank + 1) // group.size)
 
 
-def least_of_ranks(values: np.ndarray, group: Group) -> np.ndarray:
-    """The least of what ranks have at each place, on all ranks.
-
-    Args:
-        values: of one shape (k,) and one dtype on all ranks.
-    """
-    received, _ = group.exchange([part.view(np.uint8) for part in in_shares(values, group)])
-    return gathered(np.minimum.reduce([part.view(values.dtype) for part in received]), group)
-
-
 def gathered(own: np.ndarray, group: Group) -> np.ndarray:
     """The arrays of all ranks, one after the other, on all ranks; of one dtype, and of any lengths."""
     parts, _ = group.everywhere(np.ascontiguousarray(own).view(np.uint8))
     return np.concatenate([part.view(own.dtype) for part in parts])
+
+
+def tell_own(values: np.ndarray, dtype: np.dtype, ranges: Ranges, group: Group) -> None:
+    """Fill in the values of all vertices, of which each rank has those of its own.
+
+    Args:
+        values: shape (n,).
+        dtype: one that holds them all, in which they are told.
+        ranges, group: the vertices of ranks, and the ranks.
+    """
+    for rank, part in enumerate(told_by_others(values[ranges.own].astype(dtype), group)):
+        if rank != group.rank:
+            of = ranges.of(rank)
+            values[of] = as_values(part, dtype, of.stop - of.start)
+
+
+def tell_chosen(values: np.ndarray, chosen: np.ndarray, other: Any, ranges: Ranges, group: Group) -> None:
+    """Fill in the values of chosen vertices, of which each rank has those of its own, and another one for the rest.
+
+    Args:
+        values: shape (n,), of 4 or 8 bytes each.
+        chosen: bool, shape (n,), the same on all ranks.
+        other: the value of vertices of other ranks that are not chosen.
+        ranges, group: the vertices of ranks, and the ranks.
+    """
+    unsigned = np.dtype(f"u{values.itemsize}")
+    rest = np.array(other, values.dtype).view(unsigned)[()]
+    own = values[ranges.own].compress(chosen[ranges.own])
+    for rank, part in enumerate(told_by_others(own, group)):
+        if rank != group.rank:
+            of = ranges.of(rank)
+            told = as_values(part, unsigned, int(np.count_nonzero(chosen[of])))
+            run_alone(spread, chosen[of], np.append(told, rest), rest, values[of].view(unsigned))
+
+
+def least_of_offers(values: np.ndarray, ranges: Ranges, group: Group) -> None:
+    """Lower the values of own vertices to the least that a rank has for them.
+
+    Args:
+        values: uint32, shape (n,); `NO_VERTEX` where this rank has none.
+        ranges, group: the vertices of ranks, and the ranks.
+    """
+    none, parts = np.uint32(NO_VERTEX), [_NOTHING] * group.size
+    for rank in range(group.size):
+        if rank != group.rank:
+            offered = values[ranges.of(rank)]
+            parts[rank] = packed_flags(offered != none, ranges.of(rank), [offered])
+    own = values[ranges.own]
+    for part in group.exchange(parts)[0]:
+        places, (offered,) = placed(part, ranges.own, [own.dtype])
+        if isinstance(places, np.ndarray) and places.dtype == np.bool_:
+            told = np.empty_like(own)
+            run_alone(spread, places, np.append(offered, none), none, told)
+            np.minimum(own, told, out=own)
+        else:
+            own[places] = np.minimum(own[places], offered)
+
+
+def told_by_others(own: np.ndarray, group: Group) -> list[np.ndarray]:
+    """What each other rank tells all others, uint8; nothing of this one, which tells them an array."""
+    parts = [np.ascontiguousarray(own).view(np.uint8)] * group.size
+    parts[group.rank] = _NOTHING
+    return group.exchange(parts)[0]
+
+
+def as_values(part: np.ndarray, dtype: np.dtype, count: int) -> np.ndarray:
+    """The values that a rank told. Raises DistributedError if there are not so many."""
+    if len(part) != count * dtype.itemsize:
+        raise meaningless()
+    return part.view(dtype)
+
+
+@team_kernel
+def spread(thread: Any, size: Any, control: Any, chosen: Any, told: Any, rest: Any, values: Any) -> None:
+    """Give chosen vertices the values that follow each other in `told`, and others `rest`; by one thread. `told` has
+    one value more, so that no branch depends on what cannot be predicted."""
+    k = np.uint64(0)
+    for v in range(np.uint64(len(values))):
+        keeps = np.uint64(chosen[v])
+        mask = values.dtype.type(0) - values.dtype.type(keeps)
+        values[v] = (told[k] & mask) | (rest & ~mask)
+        k += keeps
 
 
 def join_edges(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from edgewise.algorithms.bfs.ranks import find_levels, levels_memory
+from edgewise.algorithms.bfs.ranks import find_levels, search_memory
 from edgewise.algorithms.scc.cpu import split_by_searches, splitting, start_of
 from edgewise.execution import Execution
 from edgewise.graph import Graph, Made
@@ -23,6 +23,6 @@ def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, in
 
 def strong_components_memory(graph: Graph, schedule: Schedule) -> int:
     """The memory that a run takes."""
-    search = levels_memory(graph, schedule)
+    search = search_memory(graph)
     making = graph.making(Made.IN_EDGES, Made.OUT_DEGREE, Made.IN_DEGREE)
     return in_turn(making, search, Step(0, search.most), held(splitting(graph.num_vertices))).most

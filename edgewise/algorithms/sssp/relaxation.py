@@ -1,4 +1,4 @@
-"""Shortest paths as programs, for GPUs and for several ranks.
+"""Shortest paths as programs, for GPUs, and with negative weights for several ranks.
 
 For weights of at least 0, parents are made from the final distances. With negative weights, the program finds parents
 itself.

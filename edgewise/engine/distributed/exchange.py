@@ -57,7 +57,7 @@ def packed_flags(flags: np.ndarray, among: slice, arrays: Sequence[np.ndarray]) 
     if 0 < count == len(flags):
         return _part(_ALL, np.empty(0, np.uint8), arrays)
     if _is_shorter(len(flags), count):
-        return _part(-count, np.packbits(flags), [each[flags] for each in arrays])
+        return _part(-count, np.packbits(flags), [each.compress(flags) for each in arrays])
     found = np.flatnonzero(flags)
     return packed(found + among.start, among, [each[found] for each in arrays])
 
