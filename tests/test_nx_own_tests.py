@@ -49,7 +49,7 @@ EXPECTED = {
 }
 #: Functions that none of these tests calls; `test_nx_tables` does.
 NOT_CALLED = {"graph__new__", "digraph__new__"}
-#: Seconds for the tests, which take 75 on an idle machine.
+#: Seconds for the tests, which take 80 of one core.
 LIMIT = 600
 
 
