@@ -154,6 +154,19 @@ def test_attributes_of_a_graph_are_those_of_the_call() -> None:
             compare(name, graph)
 
 
+def test_weights_that_networkx_does_not_tell_of_are_seen_once_its_cache_is_cleared() -> None:
+    graph = nx.Graph([(0, 1, {"weight": 1}), (1, 2, {"weight": 2})])
+    compare("single_source_dijkstra_path_length", graph, 0)
+    nx.remove_edge_attributes(graph, "weight")
+    graph.__networkx_cache__.clear()
+    compare("single_source_dijkstra_path_length", graph, 0)
+    with nx.config(cache_converted_graphs=False):
+        graph.__networkx_cache__.clear()
+        for weight in (5, 7):
+            nx.set_edge_attributes(graph.subgraph([0, 1]), weight, "weight")
+            compare("single_source_dijkstra_path_length", graph, 0)
+
+
 def test_a_graph_of_a_matrix_does_not_change_with_it() -> None:
     matrix = sparse.csr_array(np.array([[0, 1.0, 0], [1, 0, 1], [0, 1, 0]]))
     graph = nx.from_scipy_sparse_array(matrix, backend="edgewise")
