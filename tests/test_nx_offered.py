@@ -178,8 +178,9 @@ def test_answers_of_a_class_of_the_user_are_left_to_networkx() -> None:
 
 def test_what_is_no_node_and_sums_beyond_floats_are_left_to_networkx() -> None:
     graph = nx.path_graph(4)
+    assert "unhashable" in backend.can_run("single_source_dijkstra", (graph, [1]), {})
     with pytest.raises(NotImplementedError) as problem:
-        nx.single_source_dijkstra(graph, [1], backend="edgewise")
+        nx.multi_source_dijkstra(graph, [0, [1]], backend="edgewise")
     assert "[1]" in str(problem.value.__cause__)
     assert "None" in backend.can_run("has_path", (graph, None, 1), {})
     large = nx.Graph([(0, 1, {"weight": 1e308}), (1, 2, {"weight": 1e308})])

@@ -1,5 +1,7 @@
 """Betweenness centrality of nodes and edges."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,11 +35,35 @@ def _for_lengths(G: BackendGraph, weight: Any) -> ew.Graph:
     return G.weighted(weight)
 
 
-def _draw(G: BackendGraph, k: int | None, seed: Any) -> list[int] | None:
-    """The sources that NetworkX would draw, or None for all."""
+def _from_some(
+    find: Callable[..., Any], G: BackendGraph, k: int | None, weight: Any, seed: Any, given: dict[str, Any]
+) -> tuple[list[int] | None, Any]:
+    """The sources that NetworkX would draw, None for all, and what is found from them.
+
+    If that is refused, the random numbers are as they were, so that NetworkX draws the same sources.
+    """
+    graph, given = _for_lengths(G, weight), given | {"weighted": weight is not None}
     if k is None:
-        return None
-    return [G.index(node, KeyError(node)) for node in create_py_random_state(seed).sample(G.nodes, k)]
+        return None, found_by(find, graph, **given)
+    state = create_py_random_state(seed)
+    rewind = _rewinding(state)
+    sources = [G.index(node, KeyError(node)) for node in state.sample(G.nodes, k)]
+    try:
+        return sources, found_by(find, graph, sources=sources, **given)
+    except NotImplementedError:
+        rewind()
+        raise
+
+
+def _rewinding(state: Any) -> Callable[[], None]:
+    """What brings a random state of NetworkX back to where it is now."""
+    numbers = getattr(state, "_rng", state)
+    if isinstance(numbers, np.random.Generator):
+        bits = numbers.bit_generator
+        return partial(setattr, bits, "state", bits.state)
+    if isinstance(numbers, np.random.RandomState):
+        return partial(numbers.set_state, numbers.get_state())
+    return partial(numbers.setstate, numbers.getstate())
 
 
 def _scale(G: BackendGraph, used: int | None, normalized: bool, ends: bool) -> float:
@@ -66,10 +92,8 @@ def betweenness_centrality(
     seed: Any = None,
     **how: Any,
 ) -> dict[Any, float]:
-    graph = _for_lengths(G, weight)
-    sources = _draw(G, None if k == len(G) else k, seed)
-    given = {"sources": sources, "weighted": weight is not None, "endpoints": endpoints, **options(how)}
-    found = found_by(ew.betweenness, graph, **given)
+    given = {"endpoints": endpoints, **options(how)}
+    sources, found = _from_some(ew.betweenness, G, None if k == len(G) else k, weight, seed, given)
     if sources is None or endpoints:
         used = None if sources is None else len(sources)
         return G.by_node(found.dependency * _scale(G, used, normalized, endpoints))
@@ -94,10 +118,7 @@ def edge_betweenness_centrality(
     seed: Any = None,
     **how: Any,
 ) -> dict[tuple[Any, ...], float]:
-    graph = _for_lengths(G, weight)
-    sources = _draw(G, k, seed)
-    given = {"sources": sources, "weighted": weight is not None, **options(how)}
-    found = found_by(ew.edge_betweenness, graph, **given)
+    _, found = _from_some(ew.edge_betweenness, G, k, weight, seed, options(how))
     sums = found.dependency if G.is_directed() else found.dependency + found.dependency[G.in_arcs]
     return _by_edge(G, weight, sums[G.edges] * _scale(G, k, normalized, ends=True))
 

@@ -96,9 +96,7 @@ def _inverse_distances(G: BackendGraph, node: Any, distance: Any) -> tuple[np.nd
     root = G.index(node, KeyError(node))
     if distance is None:
         levels = breadth_first(G.rows, [root])
-        order, values = levels.order, levels.level.astype(np.float64)
-    else:
-        paths = dijkstra(G, [root], distance)
-        order, values = paths.order, np.array(paths.lengths, np.float64)
-    far = values != 0
-    return order[far], 1 / values[far]
+        return levels.order[1:], 1 / levels.level[1:]
+    paths = dijkstra(G, [root], distance)
+    far = np.array(paths.lengths, np.float64) != 0
+    return paths.order[far], np.array([1 / length for length in paths.lengths if length], np.float64)

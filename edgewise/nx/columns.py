@@ -37,7 +37,14 @@ class Column(NamedTuple):
     def least(self, counts: np.ndarray, sign: int = 1) -> np.ndarray:
         """Of groups of so many values each, at least one, the place of the least, or of the greatest if sign is -1; the
         first of several."""
-        return np.lexsort((sign * self.values, groups(counts)))[np.cumsum(counts) - counts]
+        return np.lexsort((sort_keys(self.values, sign), groups(counts)))[np.cumsum(counts) - counts]
+
+
+def sort_keys(values: np.ndarray, sign: int) -> np.ndarray:
+    """Numbers that are ordered as the values are, or the other way if sign is -1: -2**63 has no negative in int64."""
+    if sign == 1:
+        return values
+    return ~values if values.dtype == np.int64 else -values
 
 
 def groups(counts: np.ndarray) -> np.ndarray:

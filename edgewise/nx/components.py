@@ -83,12 +83,19 @@ def is_strongly_connected(G: BackendGraph, **how: Any) -> bool:
 
 @offered()
 def condensation(G: BackendGraph, scc: Any = None) -> Any:
+    if len(G) == 0:
+        scc = ()
     members = dict(enumerate(strongly_connected_components(G) if scc is None else scc))
+    if len(G) > len(members) == 0:
+        raise NotImplementedError("there are no components; edgewise expects those of all nodes with edges")
     mapping = {node: number for number, nodes in members.items() for node in nodes}
     condensed = new_graph(directed=True)
     condensed.graph["mapping"] = mapping
-    component = np.fromiter(map(mapping.__getitem__, G), np.int64, len(G))
+    component = np.fromiter((mapping.get(node, -1) for node in G), np.int64, len(G))
     source, target = component[G.sources], component[G.rows.targets]
+    if (lacks := (source < 0) | (target < 0)).any():
+        arc = int(np.argmax(lacks))
+        raise KeyError(G.nodes[(G.sources if source[arc] < 0 else G.rows.targets)[arc]])
     joining = source != target
     _, first = np.unique(source[joining] * len(members) + target[joining], return_index=True)
     first.sort()

@@ -5,7 +5,7 @@ Converting walks NetworkX's dicts of dicts once, without a tuple for each edge: 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, compress
+from itertools import chain, compress, islice
 from operator import itemgetter
 from typing import Any
 
@@ -16,10 +16,13 @@ from edgewise.graph.csr import Rows, offset_dtype, row_of_arcs
 from edgewise.nx.columns import as_column
 from edgewise.nx.graph import BackendGraph, Contents, Parallel
 
-#: Gives the vertices of an iterator of so many nodes, int32.
-VerticesOf = Callable[[Iterator[Any], int], np.ndarray]
+#: Gives the vertices of a list of nodes, int32.
+VerticesOf = Callable[[list[Any]], np.ndarray]
 #: Nodes that are integers are looked up in a table of at most so many places for each.
 _ROOM = 8
+#: Neighbours that are looked at together: these objects stay in the processor's cache.
+_PART = 4096
+NUMPY_INTEGERS = tuple(np.dtype(code).type for code in np.typecodes["AllInteger"])
 
 
 def convert_from_nx(
@@ -45,8 +48,8 @@ def convert_from_nx(
         name, graph_name: not looked at.
 
     Raises:
-        NotImplementedError: an attribute that is no number, see `as_column`, or attributes of an undirected view of a
-            directed graph.
+        NotImplementedError: an attribute that is no number, see `as_column`, attributes of an undirected view of a
+            directed graph, or a neighbour that is given as an equal of a node, see `_rows`.
     """
     keep_edges = preserve_edge_attrs or preserve_all_attrs
     if (keep_edges or edge_attrs) and _has_two_dicts(graph):
@@ -55,8 +58,8 @@ def convert_from_nx(
         )
     adjacency = _dicts(graph._adj)
     nodes, vertices_of = _numbered(adjacency)
-    rows = _rows(adjacency, vertices_of)
-    in_rows = _rows(_dicts(graph._pred), vertices_of) if graph.is_directed() else None
+    rows = _rows(adjacency, nodes, vertices_of)
+    in_rows = _rows(_dicts(graph._pred), nodes, vertices_of) if graph.is_directed() else None
     several = graph.is_multigraph()
     data, parallel = partial(_edge_data, adjacency, rows if in_rows is None else None), None
     if several:
@@ -69,7 +72,7 @@ def convert_from_nx(
     contents = Contents(
         list(data() if several else _edge_data(adjacency)) if keep_edges else None,
         dict(graph._node) if keep_nodes else {},
-        dict(graph.graph) if keep_graph else {},
+        graph.graph if keep_graph else {},
     )
     converted = BackendGraph(nodes, rows, in_rows, {}, contents, parallel)
     for attribute, default in {} if keep_edges or edge_attrs is None else edge_attrs.items():
@@ -107,24 +110,51 @@ def _numbered(adjacency: Mapping[Any, Any]) -> tuple[Sequence[Any], VerticesOf]:
     nodes, n = list(adjacency), len(adjacency)
     if set(map(type, nodes)) == {int}:
         if nodes == list(range(n)):
-            return range(n), lambda keys, count: np.fromiter(keys, np.int32, count)
+            return range(n), lambda keys: np.fromiter(keys, np.int32, len(keys))
         low, high = min(nodes), max(nodes)
         if high - low < _ROOM * n and low > -(2**62) and high < 2**62:
             place = np.zeros(high - low + 1, np.int32)
             place[np.array(nodes) - low] = np.arange(n)
-            return nodes, lambda keys, count: place[np.fromiter(keys, np.int64, count) - low]
+            return nodes, lambda keys: place[np.fromiter(keys, np.int64, len(keys)) - low]
     index = dict(zip(nodes, range(n), strict=True)).__getitem__
-    return nodes, lambda keys, count: np.fromiter(map(index, keys), np.int32, count)
+    return nodes, lambda keys: np.fromiter(map(index, keys), np.int32, len(keys))
 
 
-def _rows(adjacency: Mapping[Any, Any], vertices_of: VerticesOf) -> Rows:
-    """Rows of the keys of each inner dict, in their order."""
+def _rows(adjacency: Mapping[Any, Any], nodes: Sequence[Any], vertices_of: VerticesOf) -> Rows:
+    """Rows of the keys of each inner dict, in their order.
+
+    Raises:
+        NotImplementedError: a key is of another type than the node that it equals, such as 1.0 for 1: answers of
+            NetworkX have the key. NumPy's integers count as Python's, of which answers are.
+    """
     inner = adjacency.values()
     offsets = np.zeros(len(adjacency) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, inner), np.int64, len(adjacency)), out=offsets[1:])
     count = int(offsets[-1])
-    targets = vertices_of(chain.from_iterable(inner), count)
+    targets, end, keys = np.empty(count, np.int32), 0, chain.from_iterable(inner)
+    types = _numbers_for(set(map(type, nodes)))
+    type_of, one_type = _numbers_of_types(nodes, types), len(set(types.values())) == 1
+    while part := list(islice(keys, _PART)):
+        begin, end = end, end + len(part)
+        alike = types.keys() >= set(map(type, part))
+        if alike:
+            targets[begin:end] = vertices_of(part)
+            alike = one_type or np.array_equal(_numbers_of_types(part, types), type_of[targets[begin:end]])
+        if not alike:
+            raise NotImplementedError("a neighbour is given as an equal of a node, such as 1.0 for 1")
     return Rows(offsets.astype(offset_dtype(count), copy=False), targets, None)
+
+
+def _numbers_for(types: set[type]) -> dict[type, int]:
+    """A number for each type; one for all types of integers, if there are some."""
+    integers = {int, *NUMPY_INTEGERS}
+    others = dict(zip(types - integers, range(1, len(types) + 1), strict=False))
+    return others | (dict.fromkeys(integers, 0) if types & integers else {})
+
+
+def _numbers_of_types(values: Sequence[Any], numbers: Mapping[type, int]) -> np.ndarray:
+    """The type of each value as a number, int32."""
+    return np.fromiter(map(numbers.__getitem__, map(type, values)), np.int32, len(values))
 
 
 def _edge_data(adjacency: Mapping[Any, Any], undirected: Rows | None = None) -> Iterator[Any]:

@@ -19,7 +19,7 @@ class Contents(NamedTuple):
         edges: the dict of each arc, in the order of arcs, or of each edge of a multigraph; None if attributes are in
             columns.
         nodes: the dict of each node.
-        graph: the dict of the graph.
+        graph: the dict of the graph itself, for NetworkX does not tell when it changes.
     """
 
     edges: list[dict[Any, Any]] | None

@@ -71,6 +71,10 @@ def lengths_of(G: BackendGraph, weight: Any, signed: bool = False) -> Column:
     largest = max(int(values.max(initial=0)), -int(values.min(initial=0)))
     if len(G) * largest >= (2**62 if values.dtype == np.int64 else sys.float_info.max):
         raise NotImplementedError(f"sums of {weight!r} may be beyond 64 bits")
+    if column.whole is not None and np.abs(values[column.whole]).sum() >= 2**53:
+        raise NotImplementedError(
+            f"{weight!r} has floats, and integers whose sums float64 may not hold exactly"
+        )
     return column
 
 
@@ -84,7 +88,9 @@ def dijkstra(
 ) -> Paths:
     """Dijkstra's paths from the nearest source, to all vertices or to those that are not farther than the target."""
     column, n = lengths_of(G, weight), len(G)
-    bound = None if cutoff is None or cutoff == np.inf else max(cutoff, 0)
+    if cutoff is not None and cutoff < 0:
+        return _sources_alone(n, sources)
+    bound = None if cutoff == np.inf else cutoff
     found = ew.sssp(
         G.weighted(weight), list(sources), target=target, max_distance=bound, **options(how or {})
     )
@@ -98,6 +104,14 @@ def dijkstra(
         place[0] += 1
     alone(order_by_distance, G.rows, column.values, distance, group, place, order, parent, arc)
     return Paths(order, parent, _as_summed(distance, order, parent, arc, column))
+
+
+def _sources_alone(num_vertices: int, sources: Sequence[int]) -> Paths:
+    """What a search finds that goes along no arc, not even along those of length 0."""
+    order = np.array(list(dict.fromkeys(sources)), np.int32)
+    parent = np.full(num_vertices, -1, np.int32)
+    parent[order] = order
+    return Paths(order, parent, [0] * len(order))
 
 
 def _as_summed(

@@ -2,14 +2,15 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
 import networkx as nx
 
 from edgewise.errors import GraphError
-from edgewise.numeric import is_integer, is_number
+from edgewise.numeric import is_exact, is_integer, is_number
 
 #: Says why a call with these arguments, by name, is left to NetworkX, or None.
 Refusal = Callable[[dict[str, Any]], str | None]
@@ -59,7 +60,7 @@ def why_not(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
     arguments = arguments_of(function, args, kwargs)
     if arguments is None:
         return None
-    refusals: tuple[Refusal, ...] = (_callable_weight, *function.__dict__["refusals"])
+    refusals: tuple[Refusal, ...] = (*_GENERAL, *function.__dict__["refusals"])
     return next((reason for refusal in refusals if (reason := refusal(arguments))), None)
 
 
@@ -85,8 +86,8 @@ def why_rather_not(function: Callable[..., Any], args: Any, kwargs: dict[str, An
     arguments = arguments_of(function, args, kwargs) or {}
     graph, doubt = arguments.get("G"), function.__dict__["doubt"]
     cache = getattr(graph, "__networkx_cache__", None) or {}
-    if not isinstance(graph, nx.Graph) or cache.get("backends", {}).get("edgewise"):
-        return None
+    if not isinstance(graph, nx.Graph) or cache.get("backends", {}).get("edgewise") or arguments.get("how"):
+        return None  # NetworkX has no keywords of a run
     if len(graph) < FEW and len(graph) + graph.number_of_edges() < FEW:
         return f"the graph is small; a conversion pays from {FEW} nodes and edges on"
     return None if doubt is None else doubt(arguments)
@@ -196,6 +197,44 @@ def no_subclasses(arguments: dict[str, Any]) -> str | None:
 def _callable_weight(arguments: dict[str, Any]) -> str | None:
     given = [name for name in ("weight", "distance") if callable(arguments.get(name))]
     return f"{given[0]} is a function; edgewise takes the name of an attribute" if given else None
+
+
+def limits(*names: str) -> Refusal:
+    """A refusal of arguments of these names that are neither None nor numbers which float64 holds."""
+
+    def refusal(arguments: dict[str, Any]) -> str | None:
+        given = {name: arguments.get(name) for name in names}
+        odd = [name for name, value in given.items() if not (value is None or _is_float64(value))]
+        return f"{odd[0]}={given[odd[0]]!r}: edgewise takes numbers that float64 holds" if odd else None
+
+    return refusal
+
+
+def _is_float64(value: Any) -> bool:
+    if is_integer(value):
+        return is_exact(value)
+    return isinstance(value, float) and not math.isnan(value)
+
+
+def _iterators(arguments: dict[str, Any]) -> str | None:
+    """A refusal of what can be read only once: if the call is refused later, NetworkX has to read it. `condensation`
+    reads components as NetworkX does, and is not refused later."""
+    given = [name for name, value in arguments.items() if name != "scc" and isinstance(value, Iterator)]
+    return f"{given[0]} is an iterator; edgewise takes a list" if given else None
+
+
+def _no_nodes(arguments: dict[str, Any]) -> str | None:
+    """A refusal of ends that cannot be hashed: what NetworkX says of them differs."""
+    for name in ("source", "target"):
+        try:
+            hash(arguments.get(name))
+        except TypeError as problem:
+            return f"{name}: {problem}"
+    return None
+
+
+#: Refusals of all functions.
+_GENERAL = (_callable_weight, limits("cutoff", "depth_limit"), _iterators, _no_nodes)
 
 
 def found_by(find: Callable[..., Any], *args: Any, **given: Any) -> Any:

@@ -47,7 +47,7 @@ def breadth_first(rows: Rows, sources: list[int], limit: float | None = None) ->
         limit: the highest level to look for, as NetworkX takes it: any number, or None for all.
     """
     n = len(rows.offsets) - 1
-    highest = n if limit is None or limit >= n else max(math.ceil(limit), 0)
+    highest = n if limit is None or limit >= n else math.ceil(max(limit, 0))
     order, parent = np.empty(n, np.int32), np.full(n, -1, np.int32)
     order[: len(sources)] = parent[sources] = sources
     starts, found = np.empty(n + 2, np.int64), np.array([len(sources), 0])

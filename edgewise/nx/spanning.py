@@ -8,6 +8,7 @@ import numpy as np
 from networkx.algorithms.tree.mst import ALGORITHMS
 
 import edgewise as ew
+from edgewise.nx.columns import sort_keys
 from edgewise.nx.convert import arc_data, new_graph
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.offered import no_subclasses, offered, options, refuses
@@ -43,7 +44,7 @@ def _forest(G: BackendGraph, weight: Any, algorithm: str, sign: int, how: dict[s
     else:
         best = G.column_of_all(weight).least(G.parallel.counts, sign)
         weights = G.column_of_all(weight).values[best]
-    in_turn = np.argsort(sign * weights, kind="stable")
+    in_turn = np.argsort(sort_keys(weights, sign), kind="stable")
     place = np.empty(len(in_turn), np.int64)
     place[in_turn] = np.arange(len(in_turn))
     found = ew.mst(G.with_values(place[G.edge_numbers]), **options(how))
@@ -59,7 +60,7 @@ def _edges(G: BackendGraph, forest: _Forest, keys: bool, data: bool) -> Iterator
     if data:
         attributes = arc_data(G)
         parts.append([attributes[place] for place in places.tolist()])
-    return zip(*parts, strict=True)
+    yield from zip(*parts, strict=True)
 
 
 def _tree(G: BackendGraph, forest: _Forest) -> Any:

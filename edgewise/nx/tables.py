@@ -53,7 +53,7 @@ def from_scipy_sparse_array(
 ) -> BackendGraph:
     n = _square(A)
     if A.format == "csr" and create_using is not nx.DiGraph and _is_symmetric(A):
-        rows = Rows(A.indptr, A.indices.astype(np.int32, copy=False), None)
+        rows = Rows(A.indptr.copy(), A.indices.astype(np.int32), None)
         columns = {edge_attribute: _column(edge_attribute, A.data)}
         return BackendGraph(range(n), rows, None, columns, Contents(None, {}, {}))
     if A.format in ("csr", "csc"):
@@ -66,7 +66,18 @@ def from_scipy_sparse_array(
     return _of_columns(range(n), source, target, {edge_attribute: values}, create_using)
 
 
-@offered(_plain)
+def _array(arguments: dict[str, Any]) -> str | None:
+    kind = type(arguments["A"])
+    return None if kind is np.ndarray else f"A is a {kind.__name__}; edgewise takes a numpy.ndarray"
+
+
+def _pandas(arguments: dict[str, Any]) -> str | None:
+    kind = type(arguments["df"])
+    is_table = kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas"
+    return None if is_table else f"df is a {kind.__name__}; edgewise takes a DataFrame of pandas"
+
+
+@offered(_plain, _array)
 def from_numpy_array(
     A: Any,
     parallel_edges: bool = False,
@@ -89,7 +100,7 @@ def from_numpy_array(
     )
 
 
-@offered(_plain)
+@offered(_plain, _pandas)
 def from_pandas_edgelist(
     df: Any,
     source: Any = "source",
@@ -114,6 +125,8 @@ def from_pandas_edgelist(
         columns = {name: df[name].to_numpy() for name in names}
     except (KeyError, TypeError) as problem:
         raise nx.NetworkXError(f"Invalid edge_attr argument: {edge_attr}") from problem
+    if any(df[name].ndim > 1 for name in (source, target)):
+        raise NotImplementedError(f"several columns are named {source!r} or {target!r}; edgewise expects one")
     ends, nodes = _numbered(df[source], df[target])
     return _of_columns(nodes, *ends, columns, create_using)
 

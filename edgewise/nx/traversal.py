@@ -8,7 +8,7 @@ import numpy as np
 
 from edgewise.nx.convert import new_graph
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.offered import offered, refuses
+from edgewise.nx.offered import limits, offered, refuses, since
 from edgewise.nx.search import Levels, breadth_first, pieces
 
 _unsorted = refuses("sort_neighbors", "edgewise takes neighbours in the order of the graph")
@@ -61,14 +61,14 @@ def bfs_successors(
     yield from zip(parents, pieces(G.names(found.order[1:]), starts.tolist()), strict=True)
 
 
-@offered()
+@offered(since((3, 5), lambda arguments: arguments["sources"] not in arguments["G"]))
 def bfs_layers(G: BackendGraph, sources: Any) -> Iterator[list[Any]]:
     roots = list({sources} if sources in G else set(sources))
     found = breadth_first(G.rows, [_root(G, root) for root in roots])
     yield from pieces(G.names(found.order), found.starts[:-1].tolist())
 
 
-@offered()
+@offered(limits("distance"))
 def descendants_at_distance(G: BackendGraph, source: Any, distance: Any) -> set[Any]:
     found = breadth_first(G.rows, [_root(G, source)], distance)
     return set(G.names(found.order[found.level == distance]))
