@@ -10,6 +10,7 @@ from benchmarks.results import RESULTS, Row, all_needed, as_rows, csv_rows, dist
 from benchmarks.table import markdown
 
 CENTRALITIES = RESULTS / "2026-11-27-2-cores-centralities.csv"
+CORES_AND_TRIANGLES = RESULTS / "2026-11-28-2-cores-core-triangles.csv"
 READING = RESULTS / "2026-11-27-2-cores-reading.csv"
 CUGRAPH = RESULTS / "2026-11-27-H100-cugraph.csv"
 BEYOND = RESULTS / "2026-11-26-H100-beyond.csv"
@@ -138,7 +139,7 @@ def listed(values: Iterable[object]) -> str:
     return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
-def centralities_table(rows: Sequence[Row]) -> str:
+def centralities_table(rows: Sequence[Row], what: str = "centrality") -> str:
     """Seconds of edgewise, and how many times as long each of the others takes."""
     names = list(dict.fromkeys(row.contender for row in rows if row.contender != "edgewise"))
     found = {(row.graph, row.algorithm, row.contender): row for row in rows}
@@ -151,7 +152,7 @@ def centralities_table(rows: Sequence[Row]) -> str:
             for each in others
         ]
         body.append([graph, algorithm, f"{ours.arcs:,}", f"{ours.seconds:.3g} s", *ratios])
-    return markdown(["graph", "centrality", "arcs", "edgewise", *names], body, left=2)
+    return markdown(["graph", what, "arcs", "edgewise", *names], body, left=2)
 
 
 def reading_table(rows: Rows) -> str:
@@ -432,6 +433,9 @@ def blocks() -> dict[str, dict[str, str]]:
     return {
         "docs/benchmarks.md": {
             "centralities": table_of(lambda rows: centralities_table(as_rows(rows)), CENTRALITIES),
+            "cores and triangles": table_of(
+                lambda rows: centralities_table(as_rows(rows), "what"), CORES_AND_TRIANGLES
+            ),
             "reading": table_of(reading_table, READING),
             "cugraph": table_of(cugraph_table, CUGRAPH),
             "beyond": table_of(beyond_words, BEYOND),
