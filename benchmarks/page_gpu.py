@@ -67,13 +67,18 @@ def first_runs_words(rows: Rows) -> str:
     )
 
 
+def _key(row: dict[str, str]) -> tuple[str, str, str]:
+    return row["graph"], row["algorithm"], row["what"]
+
+
+def _times(rows: Rows) -> dict[tuple[str, str, str], float]:
+    """Milliseconds of what was measured, by `_key`."""
+    return {_key(row): float(row["ms"]) for row in rows}
+
+
 def processes_words(rows: Rows, others: Rows, earlier: Rows) -> str:
     """By how much the same differs between two processes of one day."""
-
-    def times(rows: Rows) -> dict[tuple[str, str, str], float]:
-        return {(row["graph"], row["algorithm"], row["what"]): float(row["ms"]) for row in rows}
-
-    one, two, three = times(rows), times(others), times(earlier)
+    one, two, three = map(_times, (rows, others, earlier))
     both = [key for key in one if key in two]
     ratios = sorted(two[key] / one[key] for key in both)
     apart = sum(abs(two[key] - one[key]) > APART_MS for key in both)
@@ -95,18 +100,12 @@ def processes_words(rows: Rows, others: Rows, earlier: Rows) -> str:
 
 def goals_words(rows: Rows, *others: Rows) -> str:
     """Which milliseconds that were aimed at were missed, and what the same took in other processes."""
-
-    def key(row: dict[str, str]) -> tuple[str, str, str]:
-        return row["graph"], row["algorithm"], row["what"]
-
     aimed = [row for row in rows if row["goal_ms"] and row["what"].startswith("edgewise")]
-    elsewhere = {
-        key(row): [float(other["ms"]) for each in others for other in each if key(other) == key(row)]
-        for row in aimed
-    }
+    processes = [_times(each) for each in others]
+    elsewhere = {_key(row): [times[_key(row)] for times in processes if _key(row) in times] for row in aimed}
 
     def said(row: dict[str, str]) -> str:
-        times = listed([significant(ms) for ms in elsewhere[key(row)]])
+        times = listed([significant(ms) for ms in elsewhere[_key(row)]])
         return (
             f"{TASKS.get(row['algorithm'], row['algorithm'])} on {row['graph']}"
             f"{' with weights' * ('weights' in row['what'])} ({significant(float(row['ms']))} ms, {row['goal_ms']}"
@@ -117,7 +116,7 @@ def goals_words(rows: Rows, *others: Rows) -> str:
     turned = [
         row
         for row in aimed
-        if row not in missed and max(elsewhere[key(row)], default=0) > float(row["goal_ms"])
+        if row not in missed and max(elsewhere[_key(row)], default=0) > float(row["goal_ms"])
     ]
     return words(
         f"Of {len(aimed)} times that were aimed at (`goal_ms`) {len(missed)} were missed:",
