@@ -20,8 +20,9 @@ from edgewise.algorithms.bfs.cpu_state import (
     post_totals,
 )
 from edgewise.algorithms.bfs.direction import ALONE
+from edgewise.algorithms.bfs.offers import offered_first
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, compare_and_swap
+from edgewise.kernels.cpu.atomics import atomic_add
 from edgewise.kernels.cpu.team import cancelled, report
 
 #: Vertices of a queue handed out at a time.
@@ -45,17 +46,10 @@ def _expand_directed(
         u = np.uint64(offer)
         for k in range(np.uint64(arcs.offsets[u]), np.uint64(arcs.offsets[u + ONE])):
             v = np.uint64(arcs.targets[k])
-            if level[v] >= depth:
-                best = parent[v]
-                if alone:
-                    parent[v] = min(best, offer)
-                else:
-                    while offer < best and not compare_and_swap(parent, v, best, offer):
-                        best = atomic_load(parent, v)
-                if best == NONE:
-                    level[v] = depth
-                    mine[tail] = v
-                    tail += 1
+            if level[v] >= depth and offered_first(v, offer, alone, parent):
+                level[v] = depth
+                mine[tail] = v
+                tail += 1
     return tail
 
 

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.bfs.offers import offered_first
 from edgewise.algorithms.common.rank_lists import LOW_SIX, ONE, SIX, RankLists, bits_between, put
 from edgewise.kernels.cache import device_function, inlined_function
-from edgewise.kernels.cpu.atomics import atomic_add, atomic_load, atomic_or, compare_and_swap
+from edgewise.kernels.cpu.atomics import atomic_add, atomic_or
 from edgewise.kernels.cpu.bits import lowest_bit
 from edgewise.kernels.cpu.team import claim, team_kernel
 from edgewise.kernels.words import CPU_LINE
@@ -62,14 +63,7 @@ def _degree(v: Any, offsets: Any) -> Any:
 @device_function
 def _offer(v: Any, offer: Any, alone: Any, search: Any) -> None:
     """Offer a vertex that is not seen a parent; the first offer lists it."""
-    parent = search.parent
-    best = parent[v]
-    if alone:
-        parent[v] = min(best, offer)
-    else:
-        while offer < best and not compare_and_swap(parent, v, best, offer):
-            best = atomic_load(parent, v)
-    if best == NO_VERTEX:
+    if offered_first(v, offer, alone, search.parent):
         put(v, alone, search.lists)
 
 
