@@ -113,7 +113,7 @@ def test_deliveries_on_a_cpu(kind, schedule, in_edges, expected):
             "product",
             AUTO,
             False,
-            Delivery(False, True, True, why=NO_OPERATION, **SPARE),
+            Delivery(False, True, True, alike=True, why=NO_OPERATION, **SPARE),
         ),
         ("search", AUTO, True, Delivery(True, False, False, why=ONE_DECIDES)),
         ("search", ew.Schedule(ew.Push()), True, Delivery(True, False, False)),

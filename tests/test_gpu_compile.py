@@ -138,17 +138,22 @@ def test_message_buffers_compile(name, capability, schedule):
 
 
 @pytest.mark.parametrize(
-    ("name", "capability", "send"),
+    ("name", "capability", "schedule"),
     [
-        ("sssp", OLDEST, "edges"),
-        pytest.param("logic and aggregates", NEWEST_MEASURED, "slots", marks=pytest.mark.more),
+        ("sssp", OLDEST, ew.Schedule(ew.Buffered("edges"), layout=ANEW)),
+        pytest.param(
+            "logic and aggregates",
+            NEWEST_MEASURED,
+            ew.Schedule(ew.Buffered("slots"), layout=ANEW),
+            marks=pytest.mark.more,
+        ),
+        ("pagerank", OLDEST, ew.Schedule(layout=ANEW)),
+        ("pagerank", NEWEST_MEASURED, ew.Schedule(balance=ew.ThreadMapped())),
     ],
+    ids=str,
 )
-def test_rows_that_are_computed_where_they_are_gathered_compile(name, capability, send):
-    code = code_of(
-        *PROGRAMS[name], capability, schedule=ew.Schedule(ew.Buffered(send), layout=ANEW), fused=True
-    )
-    assert b".text.kernel" in code
+def test_rows_that_are_computed_where_they_are_gathered_compile(name, capability, schedule):
+    assert b".text.kernel" in code_of(*PROGRAMS[name], capability, schedule=schedule, fused=True)
 
 
 def test_a_gpu_that_cannot_be_used_is_refused_with_the_reason():

@@ -43,7 +43,9 @@ class Delivery(NamedTuple):
         buffered: whether messages go through a message buffer, whose slots are gathered over.
         by_edges: on a GPU, whether a thread for each edge writes to its slot where many edges send, not one for each
             slot.
-        fused: on a GPU, whether a vertex is computed as soon as its slots are gathered over, by the same thread.
+        fused: on a GPU, whether a vertex is computed as soon as its slots are gathered over, by the same thread; or its
+            in-edges, if `spreads`.
+        alike: on a GPU, whether what a vertex sends is the same along all of its out-edges, and no message decides.
         best_first: whether vertices are computed in any order, those with the best messages first; they only push.
         by_clusters: by which clusters, on a GPU, or None.
         may_cluster: whether runs without a limit may have clusters where these pay.
@@ -60,6 +62,7 @@ class Delivery(NamedTuple):
     buffered: bool = False
     by_edges: bool = False
     fused: bool = False
+    alike: bool = False
     best_first: bool = False
     by_clusters: Clustered | None = None
     may_cluster: bool = False
@@ -85,6 +88,13 @@ class Delivery(NamedTuple):
                 "balance at 'auto'"
             )
         return self if limit is None else self._replace(may_cluster=False)
+
+    @property
+    def spreads(self) -> bool:
+        """Whether vertices that pull while all send compute what they send once, before any gathers: on a GPU, with a
+        layout or a thread for each vertex."""
+        by_vertices = self.layout is not None or isinstance(self.balance, ThreadMapped)
+        return self.alike and self.in_edges and by_vertices
 
     @property
     def direction(self) -> int:
@@ -202,6 +212,7 @@ def decide(
     if pushes and pulls and layout is None and not in_edges:
         lacking = "pushed: the graph has no in-edges; edgewise.prepare makes them"
         return way._replace(in_edges=False, why=(lacking,))
+    way = way._replace(alike=pulls and spec.sends_alike and not stops_early(spec, message))
     asked_for = only_push if pushes else only_pull
     return way if asked_for else way._replace(why=(_reason(spec, message, pushes, pulls),))
 

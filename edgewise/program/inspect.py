@@ -9,6 +9,7 @@ import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from numbers import Number
 from typing import Any
 
 from numba.core.dispatcher import Dispatcher
@@ -53,6 +54,7 @@ class Specification:
         state_reads: names of ``state`` that any function uses.
         edge_reads: names of ``edge`` that edge_compute uses.
         sends: whether edge_compute ever returns a message.
+        sends_always: whether it returns a message on every path.
         draws: whether any function draws random numbers; the run's seed is a parameter then.
         folds_always: whether an aggregate is read elsewhere than in resume. If not, aggregates are evaluated only
             before resume is called and at the end: nobody can tell that from evaluating them after each superstep.
@@ -75,6 +77,7 @@ class Specification:
     state_reads: set[str] = field(default_factory=set)
     edge_reads: set[str] = field(default_factory=set)
     sends: bool = True
+    sends_always: bool = False
     draws: bool = False
     folds_always: bool = False
     key: str | None = None
@@ -160,6 +163,17 @@ class Specification:
             if isinstance(node, ast.Subscript) and ast.unparse(node.slice) not in ends:
                 return False
         return not self.edge_writes
+
+    @property
+    def sends_alike(self) -> bool:
+        """Whether an active vertex sends one message along all of its out-edges, which may be computed without an
+        edge: edge_compute reads nothing of it but its source, and always returns a number."""
+        if not (self.sends_always and self.edge_compute_is_harmless and self.edge_reads <= {"source"}):
+            return False
+        function = self.functions["edge_compute"]
+        names = {node.attr for node in ast.walk(function.tree) if isinstance(node, ast.Attribute)}
+        outside = (each.value for each in all_references(function.function))
+        return not names & set(self.edge_fields) and all(isinstance(value, Number) for value in outside)
 
     @property
     def needs_arc_index(self) -> bool:
@@ -297,7 +311,9 @@ class _Checker:
         tree = self.function.tree
         returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
         if self.role == "edge_compute":
-            self.spec.sends = any(node.value is not None and not _is_none(node.value) for node in returns)
+            sent = [node.value is not None and not _is_none(node.value) for node in returns]
+            none = any(_is_none(node) for statement in tree.body for node in ast.walk(statement))
+            self.spec.sends, self.spec.sends_always = any(sent), paths.returns and all(sent) and not none
             if not returns and not written:
                 raise self.function.refuse(
                     tree.body[-1],
@@ -432,7 +448,7 @@ class _Checker:
             )
 
 
-def _is_none(node: ast.expr) -> bool:
+def _is_none(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 

@@ -110,6 +110,7 @@ class Supersteps(NamedTuple):
     Attributes:
         own: the program's arrays, a tuple in the order of `own_array_order`.
         messages, received: of each vertex, its message, and the stamp of the superstep in which it got one last.
+        outgoing: of each vertex, what it sends, if that is computed once; else empty.
         control: zeros, see `edgewise.engine.cuda.control`.
         host: see `edgewise.kernels.cuda.memory.signals`.
         n, m: vertices and arcs.
@@ -127,6 +128,7 @@ class Supersteps(NamedTuple):
     own: Annotated[Any, Elements("own")]
     messages: Annotated[Any, Elements("stored", atomic=True)]
     received: AtomicUint32s
+    outgoing: Messages
     control: AtomicInt64s
     host: Int64s
     n: int
@@ -145,7 +147,7 @@ class Run(NamedTuple):
     """What stays the same in all supersteps, inside the kernel.
 
     Attributes:
-        graph, own, work, messages, received, plan, parts, layout, buffer, control: see `Supersteps`.
+        graph, own, work, messages, received, outgoing, plan, parts, layout, buffer, control: see `Supersteps`.
         tally, scratch, totals, flags, boxes: shared by a block: for `add_to_total`; for views; what each warp gathered;
             whether it gathered anything; an outbox.
     """
@@ -155,6 +157,7 @@ class Run(NamedTuple):
     work: Any
     messages: Any
     received: Any
+    outgoing: Any
     plan: Any
     parts: Any
     layout: Any

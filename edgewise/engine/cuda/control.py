@@ -5,8 +5,8 @@ from edgewise.balance.contract import COUNTERS, SHARING_NS
 from edgewise.primitives.control import TURNS
 
 #: Words of `control`, behind the strategy's. COUNT, EDGES, TOUCHED and UNITS take turns: how many vertices are active,
-#: how many out-edges these have, how many halted vertices got a message, and what the strategy counts. FORMS count
-#: supersteps by form.
+#: how many out-edges these have (0 where messages are always pulled), how many halted vertices got a message, and what
+#: the strategy counts. FORMS count supersteps by form.
 CONTROL = STRATEGY_CONTROL.more()
 COUNT, EDGES, TOUCHED = (CONTROL.take(TURNS) for _ in range(3))
 SUPERSTEP, ENDED, FORMS = CONTROL.take(), CONTROL.take(), CONTROL.take(2)

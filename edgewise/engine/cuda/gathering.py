@@ -15,6 +15,8 @@ from edgewise.kernels.cuda.device import (
     device_function,
     inlined,
     lane,
+    num_threads,
+    thread_index,
 )
 from edgewise.program.inspect import Specification
 
@@ -85,6 +87,54 @@ def make_gather(along: Any, harmless: bool, can_stop: bool, combining: Combining
     return gather
 
 
+def make_spread(edge_compute: Any, make_out_edge: Any, combining: Combining) -> Any:
+    """The function ``spread(n, state, run)``: each vertex computes what it sends along all of its out-edges, once.
+
+    Vertices without out-edges compute it, too; nobody reads that.
+    """
+    cast, store = combining.cast, combining.store
+
+    @device_function
+    def spread(n, state, run):
+        for u in range(thread_index(), n, num_threads()):
+            sent = edge_compute(make_out_edge(u, u, np.int64(0), np.int64(0), run.own), state)
+            run.outgoing[u] = store(cast(sent * 1))
+
+    return spread
+
+
+def make_gather_spread(combining: Combining) -> Any:
+    """`gather` of `make_gather` where all vertices have computed what they send, and all messages count."""
+    merged = combining.merged
+
+    @device_function
+    def sent_along(run, first, second, third, fourth):
+        """What the sources of four in-edges send; accesses overlap."""
+        sources, outgoing = run.graph.in_sources, run.outgoing
+        one, two, three, four = sources[first], sources[second], sources[third], sources[fourth]
+        return outgoing[one], outgoing[two], outgoing[three], outgoing[four]
+
+    @device_function
+    def gather_spread(v, start, end, step, total, got, context):
+        _, _, _, run = context
+        k = start
+        while k + 3 * step < end:
+            one, two, three, four = sent_along(run, k, k + step, k + 2 * step, k + 3 * step)
+            total = merged(merged(merged(merged(total, one), two), three), four)
+            k += 4 * step
+        if k < end:
+            # The last places of a row are read at once, too; one behind its end is read as the first of them.
+            has_two, has_three = k + step < end, k + 2 * step < end
+            one, two, three, _ = sent_along(run, k, k + step * has_two, k + 2 * step * has_three, k)
+            total = merged(total, one)
+            with_two = merged(total, two)
+            with_three = merged(with_two, three)
+            total = with_three if has_three else with_two if has_two else total
+        return total, got or start < end
+
+    return gather_spread
+
+
 def make_receiving(combining: Combining) -> tuple[Any, Any]:
     """The functions that store a vertex's message, and that read what it has so far."""
     identity, cast, store = combining.identity, combining.cast, combining.store
@@ -137,6 +187,22 @@ def make_gather_lanes(gather: Any, combining: Combining) -> Any:
         return total, got, leads
 
     return gather_lanes
+
+
+def make_gather_total(gather_lanes: Any, combining: Combining) -> Any:
+    """`gather` of bodies where all vertices are computed next, so that no vertex need know that it got a message."""
+    identity, encoded = combining.identity, combining.encoded
+
+    @device_function
+    def gather_total(v, first, end, step, lanes, part, context):
+        """Gather over the in-edges of a vertex, and store its message."""
+        _, _, _, run = context
+        place = np.int64(0) if lanes == 1 else lane() % lanes
+        total, _, leads = gather_lanes(v, first, end, step, lanes, place, identity, False, context)
+        if leads:
+            run.messages[v] = encoded(total)
+
+    return gather_total
 
 
 def make_gather_unit(gather_lanes: Any, deliver: Any, begun: Any, combining: Combining) -> Any:

@@ -8,7 +8,10 @@ superstep's, as in the CPU engine (`edgewise.engine.cpu.kernel`). A superstep ha
     Listed vertices send along their out-edges. Messages are combined by atomic operations, and halted vertices that
     got a message are listed.
 *pull over all*
-    All vertices gather over their in-edges, without atomics except with `EdgeBased`.
+    All vertices gather over their in-edges, without atomics except with `EdgeBased`. Where all of them send, and each
+    sends the same along all of its out-edges, they compute that once, before a barrier. A vertex then reads one number
+    for each in-edge, and nothing that changes when vertices are computed, so a thread that gathers for a vertex
+    computes it at once; but where a layout has scattered the vertices, it only stores the message.
 *push into slots*
     Listed vertices write what they send to the slots of their out-edges, without atomics. If many edges send, all
     slots are filled in their order instead. After a barrier, vertices gather over their slots; if rows of slots are in
@@ -23,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.balance.columnar import make_columnar
+from edgewise.balance.columnar import make_columnar, make_walk
 from edgewise.balance.contract import COUNTERS, Traversal
 from edgewise.balance.registry import strategy_of
 from edgewise.engine.cuda.arguments import Run, kept_dtype
@@ -52,6 +55,7 @@ from edgewise.engine.cuda.vertices import (
     make_listing,
     make_resuming,
     make_starting,
+    make_walk_of_threads,
 )
 from edgewise.engine.delivery import Delivery
 from edgewise.engine.lowering.accessors import make_glue
@@ -103,8 +107,10 @@ def make_sharing(total: np.dtype) -> Any:
         flags = cuda.shared.array(WARPS, INT32)
         waiting = cuda.shared.array(BOX_WORDS, UINT32)
         held = cuda.shared.array(WARPS, UINT32)
-        given = (it.graph, it.own, it.work, it.messages, it.received, it.plan, it.parts, it.layout, it.buffer)
-        run = Run(*given, it.control, tally, scratch, totals, flags, Boxes(waiting, held))
+        given = (it.graph, it.own, it.work, it.messages, it.received, it.outgoing, it.plan, it.parts)
+        run = Run(
+            *given, it.layout, it.buffer, it.control, tally, scratch, totals, flags, Boxes(waiting, held)
+        )
         if lane() == 0:
             held[block_thread() // WARP] = 0
         return run
@@ -121,8 +127,9 @@ def make_delivering(delivery: Delivery, keeps: bool, messages: Messages, travers
         messages, traversal: what is done with an arc, and which threads do it.
     """
     pushes, pulls, buffered, fused = delivery.pushes, delivery.pulls, delivery.buffered, delivery.fused
-    flush, fill, clear = messages.flush, messages.fill, messages.clear
+    flush, fill, clear, spread = messages.flush, messages.fill, messages.clear, messages.spread
     _, push_all, pull_all = traversal
+    spreads, pull_spread = delivery.spreads, make_columnar(messages.gather_total)
 
     @inlined
     def deliver(frontier, count, edges, pull, dirty, turn, generation, stamp, state, it, run):
@@ -141,7 +148,12 @@ def make_delivering(delivery: Delivery, keeps: bool, messages: Messages, travers
         if buffered and dirty and not everyone:
             clear(it.layout, run)
             generation = grid_barrier(run.control, generation)
-        if pulls and pull:
+        if spreads and pull and everyone:
+            spread(it.n, state, run)
+            if not fused:
+                generation = grid_barrier(run.control, generation)
+                generation = pull_spread(np.int64(0), it.n, generation, (stamp, everyone, state, run), run)
+        elif pulls and pull:
             generation = pull_all(np.int64(0), it.n, generation, (stamp, everyone, state, run), run)
         sends = (stamp, everyone, state, run, turn)
         fills = buffered and edges * FILL_ADVANTAGE > it.m
@@ -199,7 +211,7 @@ def make_gpu_kernel(
     spec, functions = binding.spec, compiled.functions
     glue = make_glue(compiled, binding, uniform, device_function)
     make_state, keeps = glue.make_state, spec.keeps_messages
-    pushes, pulls, buffered = delivery.pushes, delivery.pulls, delivery.buffered
+    pushes, pulls, buffered, spreads = delivery.pushes, delivery.pulls, delivery.buffered, delivery.spreads
     has_resume, has_aggregates = spec.has_resume, spec.folds_always
     # These aggregates are evaluated only when vertices resume, and at the end.
     has_late_aggregates = bool(spec.aggregators) and not has_aggregates
@@ -209,9 +221,13 @@ def make_gpu_kernel(
         traversal = traversal._replace(pull_all=make_columnar(messages.bodies.gather))
     listing, aggregate = make_listing(pushes, traversal.list_units), make_folding(glue)
     # Neighbours in the layout have rows of similar length, so lanes of a warp go over all messages for about as long.
-    compute_vertices = make_computing(messages.compute, keeps, listing)
+    compute_vertices = make_computing(messages.compute, keeps, False, listing)
+    compute_everyone = make_computing(messages.compute_total, False, True, listing)
     if delivery.fused:
-        compute_vertices = make_computing_rows(messages.gather_and_compute, listing)
+        walk = make_walk_of_threads if delivery.layout is None else make_walk
+        compute_everyone = make_computing_rows(walk, messages.gather_and_compute, listing)
+    if delivery.fused and buffered:
+        compute_vertices = compute_everyone
     start_run = make_starting(spec, glue, make_asking(functions["initialize"], listing), aggregate)
     resume_run = make_resuming(spec, make_state, make_asking(functions["resume"], listing), aggregate)
     ending = make_ending(spec, make_state, functions["proceed"])
@@ -263,11 +279,16 @@ def make_gpu_kernel(
             generation = grid_barrier(control, generation)
             delivered = clock_ns()
             touched, everywhere = control[TOUCHED + turn], pull or buffered
-            compute_vertices(
-                n, frontier, count, touched, next_frontier, following, everywhere, stamp, state, run
-            )
+            if spreads and pull and count == n:
+                compute_everyone(
+                    n, frontier, count, touched, next_frontier, following, everywhere, stamp, state, run
+                )
+            else:
+                compute_vertices(
+                    n, frontier, count, touched, next_frontier, following, everywhere, stamp, state, run
+                )
             # The host's memory is 2 µs away: small supersteps look there now and then, large ones each time.
-            if me == 0 and (superstep % LOOK == 0 or count + edges > LARGE):
+            if me == 0 and (superstep % LOOK == 0 or count + (edges if pushes else m) > LARGE):
                 it.host[PROGRESS] = superstep
                 if it.host[CANCEL] != 0:
                     control[ENDED] = CANCELLED

@@ -24,9 +24,12 @@ from edgewise.engine.cuda.gathering import (
     make_along,
     make_gather,
     make_gather_lanes,
+    make_gather_spread,
+    make_gather_total,
     make_gather_unit,
     make_join_parts,
     make_receiving,
+    make_spread,
 )
 from edgewise.engine.delivery import Delivery, stops_early
 from edgewise.engine.lowering.binding import Binding
@@ -44,9 +47,13 @@ class Messages(NamedTuple):
             others (stamp, everyone, state, run). `everyone` says that all vertices send.
         flush: ``flush(boxes, (run, turn))``: list the touched vertices that are still in the outbox.
         fill: ``fill(n, m, context)``, with the context of `visit`: write what is sent into all slots.
+        spread: ``spread(n, state, run)``: compute what each vertex sends along all of its out-edges, where all send and
+            `Delivery.spreads`; `gather_total` and `gather_and_compute` then read that.
         clear: ``clear(layout, run)``: put the combiner's identity into all slots of a buffer.
         compute: ``compute(v, stamp, state, run)``: call vertex_compute with the messages of a vertex and remove them;
             whether the vertex is active next.
+        gather_total, compute_total: `bodies.gather` and `compute` where all vertices are computed, whether they got a
+            message or not, so that none is noted.
         gather_and_compute: ``gather_and_compute(v, first, end, step, lanes, context)``: gather as `bodies.gather` does,
             and compute the vertex at once if it is active or got a message; whether it is active next, told to one of
             the lanes. Where it may be asked for.
@@ -55,8 +62,11 @@ class Messages(NamedTuple):
     bodies: Bodies
     flush: Any
     fill: Any
+    spread: Any
     clear: Any
     compute: Any
+    gather_total: Any
+    compute_total: Any
     gather_and_compute: Any
 
 
@@ -109,8 +119,8 @@ def make_pushing(edge_compute: Any, make_out_edge: Any, combining: Combining) ->
     return visit, flush
 
 
-def make_compute(vertex_compute: Any, combining: Combining) -> Any:
-    """`compute` of a program whose messages are combined."""
+def make_compute(vertex_compute: Any, combining: Combining, noted: bool) -> Any:
+    """`compute` of a program whose messages are combined; `noted`: whether it is noted which vertices got one."""
     identity, nothing, cast, decoded = (
         combining.identity,
         combining.nothing,
@@ -121,7 +131,7 @@ def make_compute(vertex_compute: Any, combining: Combining) -> Any:
     @device_function
     def compute(v, stamp, state, run):
         incoming = identity
-        if run.received[v] == stamp:
+        if not noted or run.received[v] == stamp:
             incoming = decoded(run.messages[v])
             run.messages[v] = nothing
         return vertex_compute(v, cast(incoming), state)
@@ -156,8 +166,11 @@ def make_kept_messages(
         Bodies(visit, make_scatter(visit), nothing, nothing, nothing),
         flush=nothing,
         fill=fill,
+        spread=nothing,
         clear=nothing,
         compute=compute,
+        gather_total=nothing,
+        compute_total=nothing,
         gather_and_compute=nothing,
     )
 
@@ -185,6 +198,10 @@ def make_messages(
         gather = make_gather(along, spec.edge_compute_is_harmless, stops_early(spec, message), combining)
         fill = clear = nothing
     receiving, gather_lanes = make_receiving(combining), make_gather_lanes(gather, combining)
+    spread, gather_all = nothing, gather_lanes
+    if delivery.spreads:
+        spread = make_spread(edge_compute, glue.make_out_edge, combining)
+        gather_all = make_gather_lanes(make_gather_spread(combining), combining)
     bodies = Bodies(
         visit,
         make_scatter(visit),
@@ -193,5 +210,15 @@ def make_messages(
         make_add(along, combining),
     )
     compute = functions["vertex_compute"]
-    gather_and_compute = make_gather_and_compute(gather_lanes, compute, combining)
-    return Messages(bodies, flush, fill, clear, make_compute(compute, combining), gather_and_compute)
+    gather_and_compute = make_gather_and_compute(gather_all, compute, combining)
+    return Messages(
+        bodies,
+        flush,
+        fill,
+        spread,
+        clear,
+        compute=make_compute(compute, combining, noted=True),
+        gather_total=make_gather_total(gather_all, combining),
+        compute_total=make_compute(compute, combining, noted=False),
+        gather_and_compute=gather_and_compute,
+    )

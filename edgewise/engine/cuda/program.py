@@ -193,7 +193,7 @@ class GpuProgram(AbstractEngine):
             vars(self).pop(made, None)
         pushes = delivery.pushes and not delivery.best_first
         self._plan = self._strategy.prepare(rows_of(graph), pushes, inward)
-        self._own_bytes = self._form.nbytes(graph, spec, self._message, self._plan)
+        self._own_bytes = self._form.nbytes(graph, spec, self._message, self._plan, delivery.spreads)
         making = graph.gpu.place(spec.name, self._needs(arrays, given), limit)
         with room(f"{spec.name}: the graph", making.most):
             offsets, targets = graph.gpu.offsets, graph.gpu.targets
@@ -204,11 +204,11 @@ class GpuProgram(AbstractEngine):
                 self._layout = lay_out(
                     graph, delivery.layout, delivery.buffered, self._with_arcs, delivery.by_edges
                 )
-                if delivery.buffered:
-                    fused = self._layout.units.in_order and not spec.keeps_messages
-                    delivery = self._delivery = delivery._replace(fused=fused)
-                else:
+                if not delivery.buffered:
                     in_sources = self._layout.sources
+            if delivery.buffered or delivery.spreads:
+                in_order = self._layout is None or self._layout.units.in_order
+                delivery = self._delivery = delivery._replace(fused=in_order and not spec.keeps_messages)
             if delivery.in_edges and spec.needs_arc_index:
                 in_arcs = self._layout.arcs if self._layout else graph.gpu.in_arcs
             self._arcs = Arcs(offsets, targets, in_offsets, in_sources, in_arcs)
@@ -220,7 +220,7 @@ class GpuProgram(AbstractEngine):
                 self._in_clusters = graph.gpu.kept(in_clusters, delivery.by_clusters)
         apart = delivery.best_first and graph.placement is not None
         ways = delivery.pushes, delivery.pulls, delivery.buffered, delivery.layout is not None, apart
-        slots = delivery.by_edges, delivery.fused
+        slots = delivery.by_edges, delivery.fused, delivery.spreads
         self._how = f"{self._form.__name__} {ways} {slots} {self._strategy.code_key}"
         #: What kernels depend on besides parameters and uniform fields; the program keeps them for all graphs.
         self._kind = ("cuda kernel", device_number(), self._how, str(self._message), self._binding.dtypes)
@@ -458,7 +458,7 @@ class GpuProgram(AbstractEngine):
         }
         layout: Any = self._in_clusters if self._delivery.by_clusters else self._layout
         arguments = (self._arcs, binding.spec, self._message, self._plan, layout)
-        form = self._form(binding.graph, *arguments, own)
+        form = self._form(binding.graph, *arguments, own, self._delivery.spreads)
         passed = {key: _word(values) for key, values in {**own.arrays, **partials}.items()}
         return _Workspace(form, own, partials, passed)
 

@@ -75,6 +75,7 @@ class SuperstepRuns:
         plan: Plan,
         layout: LaidOut | None,
         own: Words,
+        spreads: bool,
     ) -> None:
         n = graph.num_vertices
         self.words = own
@@ -90,6 +91,7 @@ class SuperstepRuns:
             own=(),
             messages=words(messages),
             received=words(zeros(n, np.uint32)),
+            outgoing=empty(n * spreads, kept),
             control=words(own.control),
             host=pinned(2, np.int64),
             n=n,
@@ -107,11 +109,12 @@ class SuperstepRuns:
         self._form_names = control.BUFFER_FORM_NAMES if layout and layout.maps else control.FORM_NAMES
 
     @staticmethod
-    def nbytes(graph: Graph, spec: Specification, message: np.dtype, plan: Plan) -> int:
+    def nbytes(graph: Graph, spec: Specification, message: np.dtype, plan: Plan, spreads: bool) -> int:
         """The memory that these arrays take on the GPU, without slots."""
         parts = plan.num_parts * (kept_dtype(message).itemsize + 1)
         received = 0 if spec.keeps_messages else max(4, message.itemsize)
-        return graph.num_vertices * (received + 5 * 4) + plan.nbytes() + parts
+        outgoing = kept_dtype(message).itemsize * spreads
+        return graph.num_vertices * (received + outgoing + 5 * 4) + plan.nbytes() + parts
 
     def arguments(self, own: tuple[Any, ...], limit: int, pull: bool, supplied: int) -> Supersteps:
         """What the kernel is launched with; `pull`: whether it may."""
@@ -155,6 +158,7 @@ class BestFirstRuns:
         plan: Plan,
         layout: LaidOut | None,
         own: Words,
+        spreads: bool,
     ) -> None:
         n, m = graph.num_vertices, graph.num_arcs
         piles = near_far_piles.make_piles(n, m, message)._replace(control=own.control)
@@ -163,7 +167,7 @@ class BestFirstRuns:
         self._passed = best_first.BestFirst(out_edges, (), packed(piles), empty(n, np.uint8), n, m, 0, 0)
 
     @staticmethod
-    def nbytes(graph: Graph, spec: Specification, message: np.dtype, plan: Plan) -> int:
+    def nbytes(graph: Graph, spec: Specification, message: np.dtype, plan: Plan, spreads: bool) -> int:
         """The memory that these arrays take on the GPU."""
         return near_far_piles.piles_bytes(graph.num_vertices, graph.num_arcs, message) + graph.num_vertices
 
@@ -211,6 +215,7 @@ class ClusterRuns:
         plan: Plan,
         layout: InClusters,
         own: Words,
+        spreads: bool,
     ) -> None:
         n, (clusters, placed) = graph.num_vertices, layout
         count, key = clusters.num_clusters, key_dtype(message)
@@ -236,7 +241,7 @@ class ClusterRuns:
         )
 
     @staticmethod
-    def nbytes(graph: Graph, spec: Specification, message: np.dtype, plan: Plan) -> int:
+    def nbytes(graph: Graph, spec: Specification, message: np.dtype, plan: Plan, spreads: bool) -> int:
         """The memory that these arrays and clusters take on the GPU."""
         return graph.num_vertices * (2 * key_dtype(message).itemsize + 14) + 4 * graph.num_arcs
 

@@ -4,11 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from edgewise.balance.columnar import make_walk
 from edgewise.balance.contract import COUNTERS
 from edgewise.engine.cuda.control import COUNT, EDGES, UNITS
 from edgewise.kernels.cuda.device import device_function, grid_barrier, lane, num_threads, thread_index
-from edgewise.primitives.deal import add_to_total, append, degree
+from edgewise.primitives.deal import add_to_total, append
 from edgewise.primitives.endings import CANCELLED, FINISHED, LIMITED, STOPPED
 from edgewise.program.inspect import Specification
 
@@ -34,17 +33,19 @@ def make_listing(pushes: bool, list_units: Any) -> Listing:
 
     @device_function
     def list_active(v, active, following, turn, run):
-        """List the active vertices of this warp's lanes if a list is used; the out-degree of this lane's, or 0."""
+        """List the active vertices of this warp's lanes if a list is used; then the out-degree of this lane's, else 0,
+        for it takes a while to look up, and decides nothing where messages are always pulled."""
         if pushes:
             append(following, run.control, COUNT + turn, v, active)
             return list_units(v, active, UNITS + COUNTERS * turn, run)
-        return degree(v, run.graph.offsets) if active else np.int64(0)
+        return np.int64(0)
 
     @device_function
     def count_active(edges, active, turn, run):
-        """Add this thread's out-edges to the total, and its active vertices if no list counts them."""
-        add_to_total(edges, 0, run.tally, run.control, EDGES + turn)
-        if not pushes:
+        """Add this thread's out-edges to the total, or its active vertices if no list counts them."""
+        if pushes:
+            add_to_total(edges, 0, run.tally, run.control, EDGES + turn)
+        else:
             add_to_total(active, 1, run.tally, run.control, COUNT + turn)
 
     return Listing(list_active, count_active)
@@ -60,12 +61,13 @@ def vertex_by_row(i: Any, run: Any) -> Any:
     return np.int64(run.layout.vertices[i])
 
 
-def make_computing(compute: Any, by_row: bool, listing: Listing) -> Any:
+def make_computing(compute: Any, by_row: bool, everyone: bool, listing: Listing) -> Any:
     """The function that computes the vertices of a superstep.
 
     Args:
         compute: see `edgewise.engine.cuda.messages.Messages`.
         by_row: whether all vertices, where they are looked at, come in the order of the layout's rows.
+        everyone: whether all vertices are active whenever it is called.
     """
     vertex_at = vertex_by_row if by_row else vertex_by_index
     list_active, count_active = listing
@@ -91,7 +93,9 @@ def make_computing(compute: Any, by_row: bool, listing: Listing) -> Any:
             takes = i < end
             if takes:
                 v = vertex_at(i, run)
-                if everywhere:
+                if everyone:
+                    takes = True
+                elif everywhere:
                     takes = run.work.active[v] == stamp or run.received[v] == stamp
                 else:
                     v = np.int64(listed[i]) if i < count else np.int64(run.work.touched[i - count])
@@ -105,11 +109,30 @@ def make_computing(compute: Any, by_row: bool, listing: Listing) -> Any:
     return compute_vertices
 
 
-def make_computing_rows(gather_and_compute: Any, listing: Listing) -> Any:
-    """The function that gathers over the slots of all vertices and computes them, each as soon as it has its message.
-    Rows of the layout are in the order of vertices, so that what lanes read and write of theirs lies side by side.
+def make_walk_of_threads(body: Any) -> Any:
+    """`edgewise.balance.columnar.make_walk` over in-edges, with a thread for each vertex."""
+
+    @device_function
+    def walk(low, high, context, run):
+        one, other = np.int64(0), np.int64(0)
+        for begin in range(low + thread_index() - lane(), high, num_threads()):
+            v, first, end = begin + lane(), np.int64(0), np.int64(0)
+            if v < high:
+                first, end = np.int64(run.graph.in_offsets[v]), np.int64(run.graph.in_offsets[v + 1])
+            else:
+                v = np.int64(-1)
+            found = body(v, first, end, np.int64(1), np.int64(1), context)
+            one, other = one + found[0], other + found[1]
+        return one, other
+
+    return walk
+
+
+def make_computing_rows(make_walk: Any, gather_and_compute: Any, listing: Listing) -> Any:
+    """The function that gathers for all vertices and computes them, each as soon as it has its message.
 
     Args:
+        make_walk: makes what goes over rows: of a layout, as `edgewise.balance.columnar.make_walk`, or of in-edges.
         gather_and_compute: see `edgewise.engine.cuda.messages.Messages`.
     """
     list_active, count_active = listing

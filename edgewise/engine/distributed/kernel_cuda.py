@@ -323,7 +323,7 @@ def make_delivering(
         by_lane, by_warp, compute = make_kept_rows(compiled, binding, message, along)
         return make_gathering(by_lane, by_warp), compute, nothing
     combining = make_combining(compiled, spec, message)
-    compute = make_compute(functions["vertex_compute"], combining)
+    compute = make_compute(functions["vertex_compute"], combining, noted=True)
     if pulls:
         in_order = spec.combine.name != "SUM"  # others may be the user's own
         rows = make_combined_rows(along, spec.edge_compute_is_harmless, combining, in_order)
