@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import edgewise as ew
-from edgewise.algorithms.closeness.cpu import hop_lengths
+from edgewise.algorithms.closeness.cpu import FAR_APART, FEW, PROBES
 from edgewise.algorithms.closeness.distances import FOUND
 from edgewise.errors import (
     GraphError,
@@ -106,22 +106,45 @@ def test_all_vertices_in_any_order_have_their_own_values(find, weighted):
 
 
 @pytest.mark.parametrize(
-    "graph",
+    ("graph", "deep"),
     [
-        ew.generate.lattice(40, 30, 0.1, seed=3, directed=False),
-        ew.generate.rmat(11, 8, seed=5),
-        ew.generate.path(700),
+        (ew.generate.lattice(90, 30, 0.1, seed=3, directed=False), True),
+        (ew.generate.rmat(11, 8, seed=5), False),
+        (ew.generate.path(700), True),
     ],
 )
-def test_lengths_from_many_vertices_are_levels(graph):
-    sources = np.random.default_rng(1).permutation(graph.num_vertices)[:600]
-    lengths = hop_lengths(graph, sources)
-    assert lengths.dtype == np.int32 and lengths.shape == (600, graph.num_vertices)
-    for row in (0, 1, 255, 256, 311, 599):
-        np.testing.assert_array_equal(lengths[row], ew.bfs(graph, int(sources[row]), device="cpu").level)
-    found = ew.eccentricity(graph, vertices=sources.tolist(), device="cpu")
-    np.testing.assert_array_equal(found.eccentricity[sources], lengths.max(axis=1))
-    np.testing.assert_array_equal(found.reached[sources], (lengths > 0).sum(axis=1))
+@pytest.mark.parametrize("find", ALGORITHMS)
+def test_some_vertices_have_what_searches_from_them_find(find, graph, deep):
+    """Few, and more that are far apart in a deep graph, are searched from one after the other, others together."""
+    n = graph.num_vertices
+    drawn = np.random.default_rng(1).permutation(n)
+    turned = find is not ew.eccentricity and graph.directed
+    searched = ew.Graph.from_edges(graph.targets, graph.sources, num_vertices=n) if turned else graph
+    for count in (1, FEW, n // FAR_APART, 300, 600):
+        sources = drawn[:count]
+        result = find(graph, vertices=sources.tolist(), device="cpu")
+        apart = count <= FEW or (deep and count * FAR_APART <= n)
+        each = count if apart else PROBES
+        assert (f"{each} breadth-first searches, one" in result.explain()) == (
+            count * FAR_APART <= n or apart
+        )
+        assert ("searches at a time" in result.explain()) != apart
+        for source in sources[:40]:
+            level = ew.bfs(searched, int(source), device="cpu").level
+            reached = level[level > 0]
+            assert result.reached[source] == len(reached)
+            assert result.distance_sum[source] == reached.sum()
+            assert result.farthest[source] == reached.max(initial=0)
+        assert result.verify(graph)
+
+
+def test_sums_of_few_are_those_of_all_bit_for_bit():
+    for graph in (ew.generate.rmat(9, 4, seed=3), ew.generate.lattice(60, 50, directed=False)):
+        expected = ew.harmonic(graph, device="cpu").harmonic
+        for count in (3, graph.num_vertices // FAR_APART):
+            vertices = np.arange(0, graph.num_vertices, 17)[:count]
+            found = ew.harmonic(graph, vertices=vertices.tolist(), device="cpu").harmonic
+            assert found[vertices].tobytes() == expected[vertices].tobytes()
 
 
 def test_how_values_are_scaled():

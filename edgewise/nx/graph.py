@@ -87,7 +87,7 @@ class BackendGraph:
 
     def __contains__(self, node: Any) -> bool:
         try:
-            return node in self._positions
+            return node in self.positions
         except TypeError:  # what cannot be hashed is no node
             return False
 
@@ -115,7 +115,8 @@ class BackendGraph:
         return self._reversed[weight]
 
     @cached_property
-    def _positions(self) -> dict[Any, int]:
+    def positions(self) -> dict[Any, int]:
+        """The vertex of each node."""
         return dict(zip(self.nodes, range(len(self)), strict=True))
 
     @cached_property
@@ -126,7 +127,7 @@ class BackendGraph:
         """The vertex of a node. Raises `missing` if there is none, and NotImplementedError for what is no node of any
         graph: what NetworkX says of that differs."""
         try:
-            vertex = self._positions.get(node)
+            vertex = self.positions.get(node)
         except TypeError as problem:
             raise NotImplementedError(f"no node is {node!r}: {problem}") from None
         if vertex is None:

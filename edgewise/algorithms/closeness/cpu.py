@@ -1,8 +1,8 @@
-"""Sums of distances on the CPU: the launches of `cpu_hops` and `cpu_lengths`, their memory, and lengths as a matrix."""
+"""Sums of distances on the CPU: the launches of `cpu_hops` and `cpu_lengths`, and their memory."""
 
 import numpy as np
 
-from edgewise.algorithms.bfs.cpu import ArcsBothWays, arcs_both_ways
+from edgewise.algorithms.bfs.cpu import ArcsBothWays, arcs_both_ways, levels_from, levels_memory
 from edgewise.algorithms.closeness.cpu_hops import (
     LANES,
     make_searches,
@@ -11,18 +11,23 @@ from edgewise.algorithms.closeness.cpu_hops import (
     searches_bytes,
 )
 from edgewise.algorithms.closeness.cpu_lengths import length_searches_bytes, make_length_searches, measure_all
-from edgewise.algorithms.closeness.job import Found, Job, make_found, refusal_of_sum
+from edgewise.algorithms.closeness.job import Found, Job, found_by_levels, make_found, refusal_of_sum
 from edgewise.algorithms.common.lengths import arcs_of, in_arcs_of
 from edgewise.execution import Execution, rest_of, threads_of
-from edgewise.graph import Graph, Made
-from edgewise.kernels.cpu.launch import launch
-from edgewise.kernels.cpu.team import available_threads, run_alone
+from edgewise.graph import Made
+from edgewise.kernels.cpu.team import run_alone
 from edgewise.memory import Step, held, in_turn
 from edgewise.schedule import Schedule
 
 #: Bytes for each vertex that is asked for: its index and what is found, twice while that is put into their order, and
 #: where that is; and for each vertex while groups are made, and in the result.
 _ASKED_BYTES, _VERTEX_BYTES = (2 * 5 + 2) * 8, 9 + 4 * 8
+#: Bytes for each vertex while the levels of one search are summed up.
+_LEVEL_BYTES = 1 + 4 + 8
+#: At most FEW searches go one after the other, each on all threads. So do more in a graph of at least DEEP levels from
+#: one of the first PROBES sources, if it has at least FAR_APART vertices for each source: searches that are made at the
+#: same time then seldom visit a vertex at the same level.
+FEW, DEEP, PROBES, FAR_APART = 8, 64, 3, 20
 
 
 def sum_distances(job: Job, sources: np.ndarray, run: Execution) -> Found:
@@ -46,12 +51,52 @@ def sum_distances(job: Job, sources: np.ndarray, run: Execution) -> Found:
         return found
     run.make_in_edges(job.graph)
     both = arcs_both_ways(job.graph)
-    both, lanes = both.reversed() if job.turned else both, _lanes(count, run.num_threads)
-    order = _grouped(both, n, lanes) if count == n else sources
-    none = np.empty((0, 0), np.int32)
-    run.launch(search_all, both, order, lanes, make_searches(n, threads), none, found, work=job.work(count))
+    both = both.reversed() if job.turned else both
+    done = _search_each(job, both, sources, found, run) if count < n else 0
+    if done < count:
+        left = Found(*(values[done:] for values in found))
+        _search_together(job, both, sources[done:], threads, left, run)
+    return found
+
+
+def _search_each(job: Job, arcs: ArcsBothWays, sources: np.ndarray, found: Found, run: Execution) -> int:
+    """Search from one source after the other, each on all threads, if these are few, or far apart in a deep graph; how
+    many were done."""
+    n, count = job.graph.num_vertices, len(sources)
+    taken = levels_memory(n, run.num_threads).most + _LEVEL_BYTES * n
+    room = rest_of(run.memory_limit, _beside(job, count))
+    if (count > FEW and count * FAR_APART > n) or (room is not None and taken > room):
+        return 0
+    progress, done, deepest = run.progress, 0, 0
+    with run.telling(None):
+        while done < count and (count <= FEW or done < PROBES or deepest >= DEEP):
+            if progress is not None:
+                progress(done)
+            level, levels = levels_from(int(sources[done]), arcs, run)
+            for values, value in zip(found, found_by_levels(level.view(np.int32)), strict=True):
+                values[done] = value
+            done, deepest = done + 1, max(deepest, levels)
+            del level  # before the next are made
+    run.explain(f"{done} breadth-first searches, one after the other, on all threads")
+    return done
+
+
+def _search_together(
+    job: Job, arcs: ArcsBothWays, sources: np.ndarray, threads: int, found: Found, run: Execution
+) -> None:
+    """Search from many sources at the same time, from those that are near each other together, and fill `found`."""
+    n, count = job.graph.num_vertices, len(sources)
+    lanes, state = _lanes(count, run.num_threads), make_searches(n, threads)
     run.explain(f"{lanes} breadth-first searches at a time, on each of at most {threads} threads")
-    return found if order is sources else _in_place(found, order, sources)
+    if count < LANES:
+        run.launch(search_all, arcs, sources, lanes, state, found, work=job.work(count))
+        return
+    order, ordered = _grouped(arcs, sources, n, lanes), make_found(count, job.dtype)
+    run.launch(search_all, arcs, order, lanes, state, ordered, work=job.work(count))
+    places = np.empty(n, np.int64)
+    places[order] = np.arange(count)
+    for values, those in zip(found, ordered, strict=True):
+        values[:] = those[places[sources]]
 
 
 def _lanes(count: int, threads: int) -> int:
@@ -59,37 +104,13 @@ def _lanes(count: int, threads: int) -> int:
     return max(1, min(LANES, -(-count // threads)))
 
 
-def _grouped(arcs: ArcsBothWays, num_vertices: int, lanes: int) -> np.ndarray:
-    """All vertices, each `lanes` of them near each other."""
-    order = np.empty(num_vertices, np.int64)
-    run_alone(order_by_groups, arcs, lanes, np.zeros(num_vertices, bool), order)
-    return order
-
-
-def _in_place(found: Found, order: np.ndarray, sources: np.ndarray) -> Found:
-    """What is found for all vertices, which comes in some order, in that of the sources."""
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    places = places[sources]
-    return Found(*(values[places] for values in found))
-
-
-def hop_lengths(graph: Graph, sources: np.ndarray) -> np.ndarray:
-    """The numbers of arcs on shortest paths from many vertices to all: int32, shape (k, n), -1 where there is no path.
-
-    Args:
-        graph: the graph; its in-edges are made if it has none.
-        sources: indices of different vertices, shape (k,).
-    """
-    sources, n = np.asarray(sources, np.int64), graph.num_vertices
-    lengths, found = np.full((len(sources), n), -1, np.int32), make_found(len(sources), np.dtype(np.int32))
-    lengths[np.arange(len(sources)), sources] = 0
-    graph.make_in_edges()
-    threads = available_threads()
-    lanes, searches = _lanes(len(sources), threads), make_searches(n, threads)
-    work = Job("hop_lengths", graph, False, False, lengths.dtype).work(len(sources))
-    launch(search_all, arcs_both_ways(graph), sources, lanes, searches, lengths, found, work=work)
-    return lengths
+def _grouped(arcs: ArcsBothWays, sources: np.ndarray, num_vertices: int, lanes: int) -> np.ndarray:
+    """The sources, about each `lanes` of them near each other."""
+    order, asked = np.empty(num_vertices, np.int64), np.zeros(num_vertices, bool)
+    run_alone(order_by_groups, arcs, lanes * num_vertices // len(sources), asked, order)
+    asked[:] = False
+    asked[sources] = True
+    return order[asked[order]]
 
 
 def sums_memory(job: Job, count: int, schedule: Schedule, memory_limit: int | None) -> int:

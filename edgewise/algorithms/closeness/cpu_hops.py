@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edgewise.kernels.cache import device_function, inlined_function
-from edgewise.kernels.cpu.bits import lowest_bit
 from edgewise.kernels.cpu.team import cancelled, claim, report, team_kernel
 
 #: Words of bits for each vertex: a vector register of 256 bits; and the searches that they have room for.
@@ -158,19 +157,7 @@ def _pull(arcs: Any, state: Any, t: Any) -> Any:
 
 
 @inlined_function
-def _write_lengths(word: Any, lengths: Any, first: Any, v: Any, level: Any) -> None:
-    """Write the level of a vertex into the rows of the searches that have found it."""
-    for w in range(WORDS):
-        bits = word[w]
-        while bits != _NO_BITS:
-            lengths[first + 64 * w + np.int64(lowest_bit(bits)), v] = level
-            bits &= bits - _ONE
-
-
-@inlined_function
-def _turn_to_found(
-    arcs: Any, size: Any, number: Any, state: Any, t: Any, lengths: Any, first: Any, level: Any
-) -> Any:
+def _turn_to_found(arcs: Any, size: Any, number: Any, state: Any, t: Any) -> Any:
     """Visit the vertices that are found in place of the others, and count them. Returns the number of their arcs."""
     seen, visits, after, queue = state.seen[t], state.visits[t], state.after[t], state.queue[t]
     word, added, width, adds = state.word[t], state.added[t], np.uint64(0), 0
@@ -193,8 +180,6 @@ def _turn_to_found(
         if adds == _MOST_ADDED:
             _add_up(added, state.counted[t])
             adds = 0
-        if len(lengths):
-            _write_lengths(word, lengths, first, v, level)
     _add_up(added, state.counted[t])
     return width
 
@@ -223,7 +208,6 @@ def search_all(
     sources: Any,
     lanes: Any,
     state: Any,
-    lengths: Any,
     out: Any,
 ) -> None:
     """Search from all sources, `lanes` at a time; threads beyond those that the state is for do nothing.
@@ -233,7 +217,6 @@ def search_all(
         sources: int64, shape (k,), all different.
         lanes: at most `LANES`.
         state: see `Searches`.
-        lengths: int32, shape (k, n): written at the vertices that the search from each source finds; or (0, 0).
         out: see `job.Found`; zeros.
     """
     if thread >= len(state.seen):
@@ -252,7 +235,7 @@ def search_all(
                 number = _pull(arcs, state, thread)
             else:
                 number = _push(arcs, visited, state, thread)
-            width = _turn_to_found(arcs, visited, number, state, thread, lengths, first, level)
+            width = _turn_to_found(arcs, visited, number, state, thread)
             _note(first, count, level, state, thread, out)
             visited = number
 

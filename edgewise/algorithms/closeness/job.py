@@ -59,6 +59,15 @@ def make_found(number: int, dtype: np.dtype) -> Found:
     return Found(np.zeros(number, np.int64), total, np.zeros(number), np.zeros(number, dtype))
 
 
+def found_by_levels(level: np.ndarray) -> Found:
+    """What the levels from a source sum up to, level by level: numbers, in place of arrays."""
+    counts = np.bincount(level[level > 0], minlength=2)[1:]
+    levels = np.arange(1, len(counts) + 1)
+    reached = counts.sum()
+    farthest = len(counts) if reached else 0
+    return Found(reached, (counts * levels).sum(), np.cumsum(counts / levels)[-1], farthest)
+
+
 def lengths_dtype(name: str, graph: Graph, weighted: bool) -> np.dtype:
     """The dtype of distances.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.bfs.program import BreadthFirst
-from edgewise.algorithms.closeness.job import Found, Job, make_found, refusal_of_sum
+from edgewise.algorithms.closeness.job import Found, Job, found_by_levels, make_found, refusal_of_sum
 from edgewise.algorithms.common.lengths import unreached_value
 from edgewise.algorithms.common.program_parts import Distances
 from edgewise.algorithms.common.programs import explain, prepared_for, turned_round
@@ -130,7 +130,7 @@ def _of_each(job: Job, prepared: Prepared, sources: np.ndarray, run: Execution) 
             distance[source] = unreached_value(job.dtype)
             sums = _by_lengths(job, distance)
         else:
-            sums = _by_levels(host_copy(outcome.vertex_fields["level"]))
+            sums = found_by_levels(host_copy(outcome.vertex_fields["level"]))
         for values, value in zip(found, sums, strict=True):
             values[i] = value
     explain(run, outcome)
@@ -143,15 +143,6 @@ def _carried_out(prepared: Prepared, run: Execution, done: int, **given: Any) ->
         run.progress(done)
     with run.telling(None):  # its progress counts supersteps
         return prepared.carry_out(run, given, None)
-
-
-def _by_levels(level: np.ndarray) -> Found:
-    """What the levels from a source sum up to, level by level, as on the CPU."""
-    counts = np.bincount(level[level > 0], minlength=2)[1:]
-    levels = np.arange(1, len(counts) + 1)
-    reached = counts.sum()
-    farthest = len(counts) if reached else 0
-    return Found(reached, (counts * levels).sum(), np.cumsum(counts / levels)[-1], farthest)
 
 
 def _by_lengths(job: Job, distance: np.ndarray) -> Found:
