@@ -57,6 +57,14 @@ def test_integers_beside_floats_that_sum_beyond_float64_are_left_to_networkx() -
     compare("single_source_dijkstra_path_length", graph, 0)
 
 
+def test_integers_whose_sums_are_beyond_64_bits() -> None:
+    graph = nx.path_graph(10)
+    nx.set_edge_attributes(graph, 2**58, "weight")
+    compare("closeness_centrality", graph, distance="weight")
+    compare("average_shortest_path_length", graph, "weight")
+    compare("eccentricity", graph, weight="weight")
+
+
 def test_harmonic_centrality_of_distances_beyond_float64() -> None:
     graph = nx.Graph([(0, 1, {"weight": 2**53}), (1, 2, {"weight": 1}), (2, 3, {"weight": 0})])
     compare("harmonic_centrality", graph, distance="weight", nbunch=[2])

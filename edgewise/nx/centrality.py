@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 
 import edgewise as ew
-from edgewise.nx.distances import measure, nodes_among
+from edgewise.nx.distances import measure_at_once, nodes_among
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import dijkstra
 from edgewise.nx.offered import brief, offered
@@ -42,8 +42,8 @@ def closeness_centrality(
 ) -> Any:
     missing = f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph"
     roots = list(range(len(G))) if u is None else [G.index(u, nx.NodeNotFound(missing))]
-    if distance is None:
-        found = measure(ew.closeness, G, roots)
+    found = measure_at_once(ew.closeness, G, roots, distance)
+    if found is not None:
         reached, total = found.reached.tolist(), found.total.tolist()
     else:
         lengths = [dijkstra(G.reversed(distance), [root], distance).lengths for root in roots]

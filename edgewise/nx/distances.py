@@ -7,11 +7,14 @@ import networkx as nx
 import numpy as np
 
 import edgewise as ew
+from edgewise.errors import GraphError
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import dijkstra, lengths_of
 from edgewise.nx.offered import offered, refuses
 
 _unbounded = refuses("usebounds", "edgewise searches from all nodes", False)
+#: So few searches by weight go one after the other.
+_FEW = 8
 _own_paths = refuses("sp", "edgewise finds paths itself")
 
 
@@ -24,11 +27,31 @@ class Measured(NamedTuple):
     farthest: np.ndarray
 
 
-def measure(find: Callable[..., Any], G: BackendGraph, roots: list[int]) -> Measured:
-    """Search without weights from each vertex by `ew.eccentricity`, or to it by `ew.closeness`."""
+def measure(find: Callable[..., Any], G: BackendGraph, roots: list[int], weight: Any = None) -> Measured:
+    """Search from each vertex by `ew.eccentricity`, or to it by `ew.closeness`, by weight if one is given."""
     different = sorted(set(roots))
-    found = find(G.plain, vertices=None if len(different) == len(G) else different, device="cpu")
+    found = find(
+        G.plain if weight is None else G.weighted(weight),
+        vertices=None if len(different) == len(G) else different,
+        weighted=weight is not None,
+        device="cpu",
+    )
     return Measured(found.reached[roots], found.distance_sum[roots], found.farthest[roots])
+
+
+def measure_at_once(
+    find: Callable[..., Any], G: BackendGraph, roots: list[int], weight: Any
+) -> Measured | None:
+    """`measure`, or None where single searches are needed: for lengths that are floats, which NetworkX adds up in an
+    order of its own, and sums beyond 64 bits; or take less time, from few vertices."""
+    if weight is None:
+        return measure(find, G, roots)
+    if lengths_of(G, weight).values.dtype != np.int64 or len(roots) <= _FEW:
+        return None
+    try:
+        return measure(find, G, roots, weight)
+    except GraphError:
+        return None
 
 
 class _Nodes:
@@ -52,8 +75,8 @@ def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = N
     if not nodes:
         return {}
     roots = [G.index(node, KeyError(node)) for node in nodes]
-    if weight is None:
-        found = measure(ew.eccentricity, G, roots)
+    found = measure_at_once(ew.eccentricity, G, roots, weight)
+    if found is not None:
         are_all, farthest = (found.reached == len(G) - 1).all(), found.farthest.tolist()
     else:
         lengths = [dijkstra(G, [root], weight).lengths for root in roots]
@@ -94,14 +117,13 @@ def average_shortest_path_length(G: BackendGraph, weight: Any = None, method: An
         )
     if n == 1:
         return 0
-    by_weight = method == "dijkstra" or (method is None and weight is not None)
-    if by_weight:
-        lengths_of(G, weight)
-    found = measure(ew.eccentricity, G, list(range(n)))
+    by_weight, roots = method == "dijkstra" or (method is None and weight is not None), list(range(n))
+    summed = measure_at_once(ew.eccentricity, G, roots, weight) if by_weight else None
+    found = summed or measure(ew.eccentricity, G, roots)
     if (found.reached < n - 1).any():
         raise nx.NetworkXError(f"Graph is not {'strongly ' if G.is_directed() else ''}connected.")
-    if by_weight:
-        total = sum(length for root in range(n) for length in dijkstra(G, [root], weight).lengths)
+    if by_weight and summed is None:
+        total = sum(length for root in roots for length in dijkstra(G, [root], weight).lengths)
     else:
-        total = int(found.total.sum())
+        total = sum(found.total.tolist())
     return total / (n * (n - 1))
