@@ -1,10 +1,11 @@
 """NetworkX's functions by themselves and by its backends: `python -m benchmarks.nx_backend [--output FILE.csv]`.
 
 The graph is R-MAT, simple, of 16 drawn edges for each vertex, as a graph of NetworkX with integer weights and nodes;
-functions of all pairs of nodes have one of an eighth of the vertices. Each function runs once by NetworkX, and by
-edgewise and each other backend that is installed (`RIVALS`) once to compile, once with the conversion and five times
-from the converted graph, of which the table has the median. Results are compared. Conversion to edgewise is timed by
-itself, too, as are graphs from arrays. Times of functions are printed in milliseconds. See docs/networkx.md.
+functions of all pairs of nodes have one of an eighth of the vertices, and those that are slower still, or give paths,
+one of a 64th. Each function runs once by NetworkX, and by edgewise and each other backend that is installed (`RIVALS`)
+once to compile, once with the conversion and five times from the converted graph, of which the table has the median.
+Results are compared. Conversion to edgewise is timed by itself, too, as are graphs from arrays. Times of functions are
+printed in milliseconds. See docs/networkx.md.
 
 With `--gpu`, functions that have the keyword `device` run by edgewise on all cores of the CPU and on a GPU, each in the
 same way; results of the GPU are compared with those of the CPU. NetworkX and other backends do not run.
@@ -40,6 +41,8 @@ RIVALS = {"rustnx": "rustnx", "rustworkx": "nx-rustworkx"}
 FIRST = "first: with conversion"
 #: What a walk loses with each edge: less than 1 over the largest eigenvalue of these graphs.
 ALPHA = 0.001
+#: A node of the large component of these graphs, beside the hub.
+OTHER = 3
 #: Functions of the graph and its node of largest degree.
 CALLS: dict[str, Callable[..., Any]] = {
     "single_source_shortest_path_length": lambda graph, hub, **by: nx.single_source_shortest_path_length(
@@ -62,6 +65,15 @@ CALLS: dict[str, Callable[..., Any]] = {
     "k_core": lambda graph, hub, **by: nx.k_core(graph, **by),
     "triangles": lambda graph, hub, **by: nx.triangles(graph, **by),
     "clustering": lambda graph, hub, **by: nx.clustering(graph, **by),
+    "single_source_shortest_path": lambda graph, hub, **by: nx.single_source_shortest_path(graph, hub, **by),
+    "bfs_layers": lambda graph, hub, **by: list(nx.bfs_layers(graph, hub, **by)),
+    "bfs_tree": lambda graph, hub, **by: nx.bfs_tree(graph, hub, **by),
+    "descendants": lambda graph, hub, **by: nx.descendants(graph, hub, **by),
+    "node_connected_component": lambda graph, hub, **by: nx.node_connected_component(graph, hub, **by),
+    "number_connected_components": lambda graph, hub, **by: nx.number_connected_components(graph, **by),
+    "has_path": lambda graph, hub, **by: nx.has_path(graph, OTHER, hub, **by),
+    "dijkstra_path": lambda graph, hub, **by: nx.dijkstra_path(graph, OTHER, hub, **by),
+    "closeness_centrality, one node": lambda graph, hub, **by: nx.closeness_centrality(graph, OTHER, **by),
     "betweenness_centrality, k=4": lambda graph, hub, **by: nx.betweenness_centrality(graph, 4, seed=1, **by),
 }
 #: Functions of all pairs of nodes, for which NetworkX takes minutes: of the largest component of a smaller graph.
@@ -70,6 +82,40 @@ ALL_PAIRS: dict[str, Callable[..., Any]] = {
     "harmonic_centrality": lambda graph, hub, **by: nx.harmonic_centrality(graph, **by),
     "average_shortest_path_length": lambda graph, hub, **by: nx.average_shortest_path_length(graph, **by),
     "eccentricity": lambda graph, hub, **by: nx.eccentricity(graph, **by),
+    "eccentricity, one node": lambda graph, hub, **by: nx.eccentricity(graph, hub, **by),
+}
+#: Functions that are slower still, or give paths: of a still smaller one.
+OF_PATHS: dict[str, Callable[..., Any]] = {
+    "all_pairs_shortest_path_length": lambda graph, hub, **by: dict(
+        nx.all_pairs_shortest_path_length(graph, **by)
+    ),
+    "all_pairs_shortest_path": lambda graph, hub, **by: dict(nx.all_pairs_shortest_path(graph, **by)),
+    "all_pairs_dijkstra": lambda graph, hub, **by: dict(nx.all_pairs_dijkstra(graph, **by)),
+    "all_pairs_dijkstra_path": lambda graph, hub, **by: dict(nx.all_pairs_dijkstra_path(graph, **by)),
+    "all_pairs_dijkstra_path_length": lambda graph, hub, **by: dict(
+        nx.all_pairs_dijkstra_path_length(graph, **by)
+    ),
+    "all_pairs_bellman_ford_path_length": lambda graph, hub, **by: dict(
+        nx.all_pairs_bellman_ford_path_length(graph, **by)
+    ),
+    "closeness_centrality, weighted": lambda graph, hub, **by: nx.closeness_centrality(
+        graph, distance="weight", **by
+    ),
+    "harmonic_centrality, weighted": lambda graph, hub, **by: nx.harmonic_centrality(
+        graph, distance="weight", **by
+    ),
+    "eccentricity, weighted": lambda graph, hub, **by: nx.eccentricity(graph, weight="weight", **by),
+    "average_shortest_path_length, weighted": lambda graph, hub, **by: nx.average_shortest_path_length(
+        graph, weight="weight", **by
+    ),
+    "betweenness_centrality": lambda graph, hub, **by: nx.betweenness_centrality(graph, **by),
+    "betweenness_centrality, weighted": lambda graph, hub, **by: nx.betweenness_centrality(
+        graph, weight="weight", **by
+    ),
+    "edge_betweenness_centrality": lambda graph, hub, **by: nx.edge_betweenness_centrality(graph, **by),
+    "betweenness_centrality_subset, 40 nodes": lambda graph, hub, **by: nx.betweenness_centrality_subset(
+        graph, *2 * [list(graph)[:40]], **by
+    ),
 }
 
 
@@ -208,8 +254,10 @@ def drawn(scale: int) -> Any:
 def measure(scale: int, gpu: bool) -> Iterator[Row]:
     """All rows: conversions and functions, or functions by devices."""
     task = machine() | {"graph": f"rmat{scale}"}
-    graph, smaller = (drawn(each) for each in (scale, scale - 3))
-    connected = smaller.subgraph(max(nx.connected_components(smaller), key=len)).copy()
+    graph, smaller, smallest = (drawn(each) for each in (scale, scale - 3, scale - 6))
+    connected, least = (
+        each.subgraph(max(nx.connected_components(each), key=len)).copy() for each in (smaller, smallest)
+    )
     if not gpu:
         yield from conversions(graph, task)
     gc.collect()
@@ -221,6 +269,8 @@ def measure(scale: int, gpu: bool) -> Iterator[Row]:
         yield from compared(graph, task, CALLS)
         task["graph"] = f"largest component of rmat{scale - 3}"
         yield from compared(connected, task, ALL_PAIRS)
+        task["graph"] = f"largest component of rmat{scale - 6}"
+        yield from compared(least, task, OF_PATHS)
 
 
 def main() -> None:

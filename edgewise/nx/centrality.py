@@ -1,5 +1,6 @@
 """Centralities of nodes by degrees and distances."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import networkx as nx
@@ -8,7 +9,7 @@ import numpy as np
 import edgewise as ew
 from edgewise.nx.distances import measure_at_once, nodes_among
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.lengths import dijkstra
+from edgewise.nx.lengths import dijkstra_each
 from edgewise.nx.offered import brief, offered
 from edgewise.nx.search import breadth_first
 
@@ -46,7 +47,7 @@ def closeness_centrality(
     if found is not None:
         reached, total = found.reached.tolist(), found.total.tolist()
     else:
-        lengths = [dijkstra(G.reversed(distance), [root], distance).lengths for root in roots]
+        lengths = [paths.lengths for paths in dijkstra_each(G.reversed(distance), roots, distance)]
         reached, total = [len(each) - 1 for each in lengths], list(map(sum, lengths))
     values = [_closeness(len(G), *each, wf_improved) for each in zip(reached, total, strict=True)]
     return dict(zip(G, values, strict=True)) if u is None else values[0]
@@ -72,16 +73,14 @@ def harmonic_centrality(
         return {node: value or 0 for node, value in zip(wanted, sums, strict=True)}
     if len(wanted) < len(begins):
         turned, counts = G.reversed(distance), _mask(G, begins)
-        for node in wanted:
-            vertices, terms = _inverse_distances(turned, node, distance)
+        for node, (vertices, terms) in zip(wanted, _inverse_distances(turned, wanted, distance), strict=True):
             if counts[vertices].any():
                 centrality[node] = (
                     terms[counts[vertices]].cumsum()[-1].item()
                 )  # added in turn, as by NetworkX
         return centrality
     sums = np.zeros(len(G))
-    for node in begins:
-        vertices, terms = _inverse_distances(G, node, distance)
+    for vertices, terms in _inverse_distances(G, begins, distance):
         sums[vertices] += terms
     found = G.by_node(sums)
     return {node: found[node] or 0 for node in wanted}
@@ -91,12 +90,20 @@ def _mask(G: BackendGraph, nodes: set[Any]) -> np.ndarray:
     return np.fromiter(map(nodes.__contains__, G), np.bool_, len(G))
 
 
-def _inverse_distances(G: BackendGraph, node: Any, distance: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The vertices farther from a node than 0, in NetworkX's order, and one over the distance of each."""
-    root = G.index(node, KeyError(node))
+def _inverse_distances(
+    G: BackendGraph, nodes: set[Any], distance: Any
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each node the vertices farther from it than 0, in NetworkX's order, and one over the distance of each."""
+    roots = [G.index(node, KeyError(node)) for node in nodes]
     if distance is None:
-        levels = breadth_first(G.rows, [root])
-        return levels.order[1:], 1 / levels.level[1:]
-    paths = dijkstra(G, [root], distance)
-    far = np.array(paths.lengths, np.float64) != 0
-    return paths.order[far], np.array([1 / length for length in paths.lengths if length], np.float64)
+        for root in roots:
+            levels = breadth_first(G.rows, [root])
+            yield levels.order[1:], 1 / levels.level[1:]
+        return
+    for paths in dijkstra_each(G, roots, distance):
+        lengths = np.array(paths.lengths)
+        far = lengths != 0
+        if lengths.dtype == np.int64 and lengths[-1] >= 2**53:  # float64 may not hold the farthest
+            yield paths.order[far], np.array([1 / length for length in paths.lengths if length], np.float64)
+        else:
+            yield paths.order[far], 1 / lengths[far]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.cpu.team import cancelled, team_kernel
+from edgewise.kernels.cpu.team import cancelled, claim, team_kernel
 
 #: Vertices between two looks at whether the run was cancelled.
 _LOOK = 1 << 14
@@ -164,6 +164,71 @@ def search_both_ways_by_length(
         if cancelled(control):
             return
     meeting[0] = -1
+
+
+@team_kernel
+def search_each_by_length(
+    thread: Any,
+    size: Any,
+    control: Any,
+    offsets: Any,
+    targets: Any,
+    lengths: Any,
+    sources: Any,
+    keys: Any,
+    turns: Any,
+    vertices: Any,
+    done: Any,
+    distance: Any,
+    order: Any,
+    parent: Any,
+    arc: Any,
+    reached: Any,
+) -> None:
+    """Dijkstra's search from each of k sources, each by one of t threads.
+
+    Args:
+        sources: int64, shape (k,).
+        keys, turns, vertices: shape (t, m + 1): a heap for each thread, see `search_both_ways_by_length`.
+        done: uint8, shape (t, n): 0, and again at the end.
+        distance: shape (k, n): of each vertex from each source, if it was reached.
+        order: int32, shape (k, n): the vertices that were reached, as they are taken from the heap.
+        parent: int32, shape (k, n): -1, of sources the source; then the vertex that gives each its distance first.
+        arc: int64, shape (k, n): the arc from it; of sources -1.
+        reached: int64, shape (k,): how many vertices were.
+    """
+    if thread >= len(keys):
+        return
+    t = np.uint64(thread)
+    while True:
+        claimed = claim(control, 0, 1, len(sources))
+        if claimed == len(sources):
+            return
+        i, source, count, turn, number = np.uint64(claimed), sources[claimed], _ONE, np.int64(1), _ZERO
+        keys[t, 0], turns[t, 0], vertices[t, 0] = 0, 0, source
+        distance[i, source], parent[i, source], arc[i, source] = 0, source, -1
+        while count > 0:
+            here, v, count = keys[t, 0], np.uint64(vertices[t, 0]), count - _ONE
+            _swap(keys, turns, vertices, t, _ZERO, count)
+            _sink(keys, turns, vertices, t, count)
+            if done[t, v]:
+                continue
+            if number % np.uint64(_LOOK) == 0 and cancelled(control):
+                return
+            done[t, v], order[i, number] = 1, v
+            number += _ONE
+            for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
+                u = np.uint64(targets[k])
+                found = here + lengths[k]
+                if not done[t, u] and (parent[i, u] < 0 or found < distance[i, u]):
+                    distance[i, u], parent[i, u], arc[i, u] = found, v, k
+                    keys[t, count], turns[t, count], vertices[t, count] = found, turn, u
+                    _rise(keys, turns, vertices, t, count)
+                    count += _ONE
+                    turn += 1
+        for j in range(number):
+            done[t, np.uint64(order[i, j])] = 0
+        reached[i] = number
 
 
 @device_function

@@ -9,7 +9,7 @@ import numpy as np
 import edgewise as ew
 from edgewise.errors import GraphError
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.lengths import dijkstra, lengths_of
+from edgewise.nx.lengths import dijkstra_each, lengths_of
 from edgewise.nx.offered import offered, refuses
 
 _unbounded = refuses("usebounds", "edgewise searches from all nodes", False)
@@ -79,7 +79,7 @@ def eccentricity(G: BackendGraph, v: Any = None, sp: Any = None, weight: Any = N
     if found is not None:
         are_all, farthest = (found.reached == len(G) - 1).all(), found.farthest.tolist()
     else:
-        lengths = [dijkstra(G, [root], weight).lengths for root in roots]
+        lengths = [paths.lengths for paths in dijkstra_each(G, roots, weight)]
         are_all, farthest = all(len(each) == len(G) for each in lengths), list(map(max, lengths))
     if not are_all:
         kind = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
@@ -123,7 +123,7 @@ def average_shortest_path_length(G: BackendGraph, weight: Any = None, method: An
     if (found.reached < n - 1).any():
         raise nx.NetworkXError(f"Graph is not {'strongly ' if G.is_directed() else ''}connected.")
     if by_weight and summed is None:
-        total = sum(length for root in roots for length in dijkstra(G, [root], weight).lengths)
+        total = sum(length for paths in dijkstra_each(G, roots, weight) for length in paths.lengths)
     else:
         total = sum(found.total.tolist())
     return total / (n * (n - 1))

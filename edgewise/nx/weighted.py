@@ -6,7 +6,7 @@ from typing import Any
 import networkx as nx
 
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.lengths import Paths, bellman_ford, dijkstra, dijkstra_between, lengths_of
+from edgewise.nx.lengths import Paths, bellman_ford, dijkstra, dijkstra_between, dijkstra_each, lengths_of
 from edgewise.nx.offered import brief, offered
 
 
@@ -108,9 +108,8 @@ def bidirectional_dijkstra(G: BackendGraph, source: Any, target: Any, weight: An
 
 
 def _from_each(G: BackendGraph, cutoff: Any, weight: Any, how: dict[str, Any]) -> Iterator[tuple[Any, Paths]]:
-    """Each node and the paths from it. What is not taken is refused before the first is asked for."""
-    lengths_of(G, weight)
-    return ((node, dijkstra(G, [root], weight, cutoff, how=how)) for root, node in enumerate(G))
+    """Each node and the paths from it."""
+    return zip(G, dijkstra_each(G, range(len(G)), weight, cutoff, how), strict=True)
 
 
 @offered()
