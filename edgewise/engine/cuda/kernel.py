@@ -47,6 +47,7 @@ from edgewise.engine.cuda.control import (
 )
 from edgewise.engine.cuda.messages import Messages, make_messages
 from edgewise.engine.cuda.vertices import (
+    Listing,
     make_asking,
     make_computing,
     make_computing_rows,
@@ -172,6 +173,28 @@ def make_delivering(delivery: Delivery, keeps: bool, messages: Messages, travers
     return deliver
 
 
+def make_traversal(delivery: Delivery, messages: Messages) -> Traversal:
+    """Which threads do which arcs: as the strategy says, but gathering as the layout says, if there is one."""
+    traversal = strategy_of(delivery.balance).make(messages.bodies)
+    if delivery.layout is None:
+        return traversal
+    return traversal._replace(pull_all=make_columnar(messages.bodies.gather))
+
+
+def make_both_computing(
+    delivery: Delivery, keeps: bool, messages: Messages, listing: Listing
+) -> tuple[Any, Any]:
+    """The functions that compute vertices in a superstep, and in one in which all have spread what they send. Arguments
+    are those of `make_delivering`."""
+    # Neighbours in the layout have rows of similar length, so lanes of a warp go over all messages for about as long.
+    compute_vertices = make_computing(messages.compute, keeps, False, listing)
+    if not delivery.fused:
+        return compute_vertices, make_computing(messages.compute_total, False, True, listing)
+    walk = make_walk_of_threads if delivery.layout is None else make_walk
+    compute_rows = make_computing_rows(walk, messages.gather_and_compute, listing)
+    return compute_rows if delivery.buffered else compute_vertices, compute_rows
+
+
 @inlined
 def prepare_turn(spare: Any, form: Any, control: Any) -> None:
     """Set the counts of the superstep after the next to 0, and count this superstep's form. One thread calls it."""
@@ -216,18 +239,9 @@ def make_gpu_kernel(
     # These aggregates are evaluated only when vertices resume, and at the end.
     has_late_aggregates = bool(spec.aggregators) and not has_aggregates
     messages = make_messages(compiled, binding, message, glue, delivery)
-    traversal = strategy_of(delivery.balance).make(messages.bodies)
-    if delivery.layout is not None:
-        traversal = traversal._replace(pull_all=make_columnar(messages.bodies.gather))
+    traversal = make_traversal(delivery, messages)
     listing, aggregate = make_listing(pushes, traversal.list_units), make_folding(glue)
-    # Neighbours in the layout have rows of similar length, so lanes of a warp go over all messages for about as long.
-    compute_vertices = make_computing(messages.compute, keeps, False, listing)
-    compute_everyone = make_computing(messages.compute_total, False, True, listing)
-    if delivery.fused:
-        walk = make_walk_of_threads if delivery.layout is None else make_walk
-        compute_everyone = make_computing_rows(walk, messages.gather_and_compute, listing)
-    if delivery.fused and buffered:
-        compute_vertices = compute_everyone
+    compute_vertices, compute_everyone = make_both_computing(delivery, keeps, messages, listing)
     start_run = make_starting(spec, glue, make_asking(functions["initialize"], listing), aggregate)
     resume_run = make_resuming(spec, make_state, make_asking(functions["resume"], listing), aggregate)
     ending = make_ending(spec, make_state, functions["proceed"])
