@@ -9,6 +9,7 @@ import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from numbers import Number
 from typing import Any
 
@@ -164,7 +165,7 @@ class Specification:
                 return False
         return not self.edge_writes
 
-    @property
+    @cached_property
     def sends_alike(self) -> bool:
         """Whether an active vertex sends one message along all of its out-edges, which may be computed without an
         edge: edge_compute reads nothing of it but its source, and always returns a number."""

@@ -93,10 +93,8 @@ def make_computing(compute: Any, by_row: bool, everyone: bool, listing: Listing)
             takes = i < end
             if takes:
                 v = vertex_at(i, run)
-                if everyone:
-                    takes = True
-                elif everywhere:
-                    takes = run.work.active[v] == stamp or run.received[v] == stamp
+                if everywhere:
+                    takes = everyone or run.work.active[v] == stamp or run.received[v] == stamp
                 else:
                     v = np.int64(listed[i]) if i < count else np.int64(run.work.touched[i - count])
             if takes:
@@ -116,11 +114,10 @@ def make_walk_of_threads(body: Any) -> Any:
     def walk(low, high, context, run):
         one, other = np.int64(0), np.int64(0)
         for begin in range(low + thread_index() - lane(), high, num_threads()):
-            v, first, end = begin + lane(), np.int64(0), np.int64(0)
-            if v < high:
+            v, first, end = np.int64(-1), np.int64(0), np.int64(0)
+            if begin + lane() < high:
+                v = begin + lane()
                 first, end = np.int64(run.graph.in_offsets[v]), np.int64(run.graph.in_offsets[v + 1])
-            else:
-                v = np.int64(-1)
             found = body(v, first, end, np.int64(1), np.int64(1), context)
             one, other = one + found[0], other + found[1]
         return one, other
