@@ -2,6 +2,7 @@
 GPU: `pytest -m gpu`."""
 
 import gc
+import mmap
 import re
 import threading
 import warnings
@@ -31,6 +32,11 @@ pytestmark = pytest.mark.gpu
 def graph_of(directed=True, weights=(1, 100), edge_factor=10):
     """A graph whose arrays of arcs take several pages each."""
     return ew.generate.rmat(18, edge_factor, seed=5, weights=weights, directed=directed)
+
+
+def in_own_pages(length):
+    """An array of zeros, int32, that is not in the heap, where large ones are not locked in place."""
+    return np.frombuffer(mmap.mmap(-1, 4 * length), np.int32)
 
 
 ALGORITHMS = {
@@ -152,7 +158,7 @@ def test_pagerank_over_in_edges_as_they_are(directed, dtype, monkeypatch):
 @pytest.mark.parametrize("after", [0, 1, 4, 31])
 def test_pagerank_over_arrays_that_begin_anywhere(after, monkeypatch):
     rows, line = ew.generate.uniform(2**20, 9_000_000, seed=5, directed=False), 32
-    room = np.empty(rows.num_arcs + 2 * line, np.int32)
+    room = in_own_pages(rows.num_arcs + 2 * line)
     begin = -(room.ctypes.data // 4) % line + after
     targets = room[begin : begin + rows.num_arcs]
     targets[:] = rows.targets
@@ -391,7 +397,7 @@ def test_memory_that_is_locked_already_is_read_in_place():
 
 
 def test_memory_is_locked_and_unlocked_in_any_thread():
-    values, held = np.zeros(2 * OWN_PAGES // 4, np.int32), []
+    values, held = in_own_pages(2 * OWN_PAGES // 4), []
     for work, locked in ((lambda: held.append(placed.place(values, 0)), True), (held.clear, False)):
         thread = threading.Thread(target=work)
         thread.start()
@@ -421,8 +427,10 @@ def test_large_arrays_are_copied_to_the_gpu(kind):
 
 def test_graphs_share_what_is_locked():
     graph = ew.generate.rmat(20, 20, seed=5)
-    other = ew.Graph.from_csr(graph.offsets, graph.targets)
-    assert graph.targets.nbytes >= 2**26
+    targets = in_own_pages(graph.num_arcs)
+    targets[:] = graph.targets
+    assert targets.nbytes >= OWN_PAGES
+    graph, other = (ew.Graph.from_csr(graph.offsets, targets) for _ in range(2))
     for each in (graph, other):
         lowest = least(lambda graph, **how: ew.bfs(graph, 1, **how), each)
         result = ew.bfs(each, 1, device="cuda", memory_limit=lowest)

@@ -1,11 +1,13 @@
 """The host's side of a GPU: the device, its memory (from CuPy), and waiting for a kernel."""
 
+import ctypes
 import functools
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,16 +83,27 @@ def cupy() -> Any:
 
 def copy_of(values: Any) -> Any:
     """A copy on the GPU."""
-    if not isinstance(values, np.ndarray) or values.nbytes < OWN_PAGES:
+    if not isinstance(values, np.ndarray):
         return cupy().asarray(values)
-    # CuPy would first copy all of it to locked memory, which takes long, and which it keeps.
-    values = np.ascontiguousarray(values)
-    with _copying, locked(values) as is_all:
-        if not is_all:
-            return cupy().asarray(values)
-        found = cupy().empty(values.shape, values.dtype)
-        _copy(found.data.ptr, values.ctypes.data, values.nbytes)
-        finish()
+    if values.nbytes >= OWN_PAGES:
+        # CuPy would first copy all of it to locked memory, which takes long, and which it keeps.
+        values = np.ascontiguousarray(values)
+        with _copying, locked(values) as is_all:
+            if is_all:
+                return _copied(values)
+    if values.size and _locked_at(values.ctypes.data) and not is_locked(values):
+        # CuPy would copy it as it lies, since it asks for the first byte only, and the driver refuses that.
+        whole = pinned(values.size, values.dtype).reshape(values.shape)
+        whole[...] = values
+        return _copied(whole)
+    return cupy().asarray(values)
+
+
+def _copied(values: np.ndarray) -> Any:
+    """A copy on the GPU of an array that is locked, contiguous, when it is made."""
+    found = cupy().empty(values.shape, values.dtype)
+    _copy(found.data.ptr, values.ctypes.data, values.nbytes)
+    finish()
     return found
 
 
@@ -108,7 +121,11 @@ def locked(values: np.ndarray) -> Iterator[bool]:
 
 def lock(values: np.ndarray) -> int | None:
     """Lock the pages of an array of at least `OWN_PAGES` bytes, which kernels then read at the same addresses; the
-    address by which `unlock` unlocks them. None if the system refuses, or they are locked."""
+    address by which `unlock` unlocks them. None if the system refuses, if they are locked, or if the array lies in the
+    heap: there malloc puts even a large one where what was freed leaves room, and its first and last page are others',
+    too, of which the driver would then copy none."""
+    if _in_heap(values.ctypes.data):
+        return None
     begin = values.ctypes.data // _PAGE * _PAGE
     size = -(-(values.ctypes.data + values.nbytes - begin) // _PAGE) * _PAGE
     runtime = cupy().cuda.runtime
@@ -126,10 +143,32 @@ def unlock(begin: int) -> None:
 
 
 def is_locked(values: np.ndarray) -> bool:
-    """Whether the driver knows an array as locked, such as one that was made so."""
-    runtime, begin = cupy().cuda.runtime, values.ctypes.data
-    kinds = [runtime.pointerGetAttributes(at).type for at in (begin, begin + values.nbytes - 1)]
-    return kinds == [_LOCKED] * 2
+    """Whether the driver knows all of an array as locked, such as one that was made so. Its first and last page may be
+    locked with a neighbour that `lock` has locked."""
+    begin, end = values.ctypes.data, values.ctypes.data + values.nbytes - 1
+    return all(map(_locked_at, (begin, min(begin + _PAGE, end), max(end - _PAGE, begin), end)))
+
+
+def _locked_at(address: int) -> bool:
+    return bool(cupy().cuda.runtime.pointerGetAttributes(address).type == _LOCKED)
+
+
+def _in_heap(address: int) -> bool:
+    """Whether memory lies between where the heap begins and where it ends now."""
+    begin, end = _heap()
+    return begin <= address < int(end(0))
+
+
+@functools.cache
+def _heap() -> tuple[int, Callable[[int], int]]:
+    """Where the heap begins, and what tells its end; one without bytes where the system does not say."""
+    try:
+        fields = Path("/proc/self/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+        end = ctypes.CDLL(None).sbrk
+    except (OSError, TypeError, AttributeError):  # only Linux has both
+        return 0, lambda _: 0
+    end.restype, end.argtypes = ctypes.c_void_p, (ctypes.c_ssize_t,)
+    return int(fields[_START_BRK]), end
 
 
 def driver() -> Any:
@@ -240,9 +279,11 @@ def finish() -> None:
     cupy().cuda.get_current_stream().synchronize()
 
 
-#: The size of the pages in which the host's memory is locked in place, and the bytes from which arrays have pages of
-#: their own: smaller ones may share theirs with others.
+#: The size of the pages in which the host's memory is locked in place, and the bytes from which arrays outside of the
+#: heap have pages of their own: smaller ones may share theirs with others.
 _PAGE, OWN_PAGES = 4096, 2**26
+#: Which field after a process's name says where its heap begins (proc_pid_stat(5): start_brk, the 47th of all).
+_START_BRK = 44
 #: The bytes that are copied to measure the link, and how often in a row.
 _PROBE, _COPIES = 2**22, 8
 #: How the driver calls memory of the host that it has locked (cudaMemoryTypeHost), and the flag of memory that kernels

@@ -113,6 +113,10 @@ class _Holder:
         memory = cupy().cuda.UnownedMemory(self.address, self.size, self, device_number())
         return cupy().ndarray(shape, dtype, cupy().cuda.MemoryPointer(memory, 0))
 
+    def spans(self, other: "_Holder") -> bool:
+        """Whether all bytes of another one are bytes of this."""
+        return self.address <= other.address and other.address + other.size <= self.address + self.size
+
     def snapshot(self, values: Any) -> np.ndarray:
         """A copy of this memory, as which these values are seen, in an array of the host."""
         return memory.snapshot(values)
@@ -120,10 +124,14 @@ class _Holder:
 
 @final
 class _Locked(_Holder):
-    """An array of the host whose pages are locked, so that the GPU reads them at the same addresses."""
+    """An array of the host whose pages are locked, so that the GPU reads them at the same addresses. Where they are
+    locked for arrays of which it is a part, it holds those."""
 
     def __init__(self, values: np.ndarray, begin: int | None) -> None:
         self._values, self.address, self.size = values, values.ctypes.data, values.nbytes
+        self._within = (
+            [] if begin is not None else [each for each in list(_held.values()) if each.spans(self)]
+        )
         if begin is not None:
             weakref.finalize(self, unlock, begin)
 
