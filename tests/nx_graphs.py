@@ -8,6 +8,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from edgewise.nx import backend
+
 #: Drawn graphs of each kind; CI runs the first four.
 SEEDS = [*range(4), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4, 12))]
 
@@ -71,15 +73,26 @@ def compare(name: str, graph: Any, *args: Any, **kwargs: Any) -> None:
     """Ask NetworkX and the backend, for the same answer."""
     function = getattr(nx, name)
     expected = outcome(function, graph, *args, **kwargs, backend="networkx")
-    assert outcome(function, graph, *args, **kwargs, backend="edgewise") == expected, (name, args, kwargs)
+    found = outcome(function, graph, *args, **kwargs, backend="edgewise")
+    if left_to_older(name, graph, *args, **kwargs):
+        assert found[0] is NotImplementedError, (name, args, kwargs)
+    else:
+        assert found == expected, (name, args, kwargs)
+
+
+def left_to_older(name: str, *args: Any, **kwargs: Any) -> bool:
+    """Whether edgewise leaves a call to a version of NetworkX that answered otherwise than the newest."""
+    reason = backend.can_run(name, args, kwargs)
+    return isinstance(reason, str) and reason.endswith(f"and later; this is {nx.__version__}")
 
 
 def close(name: str, graph: Any, rel: float = 1e-12, **kwargs: Any) -> None:
     """Ask NetworkX and the backend for floats, which may differ by rounding, or for the same error."""
     function = getattr(nx, name)
-    expected, found = (
-        returned(function, graph, **kwargs, backend=backend) for backend in ("networkx", "edgewise")
-    )
+    expected, found = (returned(function, graph, **kwargs, backend=way) for way in ("networkx", "edgewise"))
+    if left_to_older(name, graph, **kwargs):
+        assert found[0] is NotImplementedError, (name, kwargs)
+        return
     if not isinstance(expected, dict):
         assert found == expected, (name, kwargs)
         return

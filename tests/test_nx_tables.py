@@ -10,11 +10,14 @@ import scipy.sparse as sparse
 from nx_graphs import SEEDS, draw, told
 
 from edgewise.nx.backend import convert_from_nx, convert_to_nx
+from edgewise.nx.offered import VERSION
 
 #: NetworkX tells that it uses a graph again that it has converted.
 pytestmark = pytest.mark.filterwarnings("ignore:Note. conversions to backend graphs:UserWarning")
 
 KINDS = (nx.Graph, nx.DiGraph)
+#: `nx.Graph(..., backend=...)`.
+made_by_backends = pytest.mark.skipif(VERSION < (3, 6), reason="NetworkX 3.6 made classes of graphs dispatch")
 
 
 def compare(function: Any, *args: Any, **kwargs: Any) -> None:
@@ -52,8 +55,15 @@ def test_graphs_go_there_and_back(seed: int, weights: str, directed: bool) -> No
     graph = draw(seed, directed, weights)
     graph.graph["name"], graph.nodes[next(iter(graph))]["colour"] = "drawn", "red"
     assert told(convert_to_nx(convert_from_nx(graph, preserve_all_attrs=True))) == told(graph)
-    there = type(graph)(graph, backend="edgewise")
-    assert told(convert_to_nx(there)) == told(type(graph)(graph))
+
+
+@made_by_backends
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_graphs_are_made_of_graphs(seed: int, kind: Any) -> None:
+    graph = draw(seed, kind is nx.DiGraph, "both")
+    there = kind(graph, backend="edgewise")
+    assert told(convert_to_nx(there)) == told(kind(graph))
     assert (len(there), there.number_of_edges()) == (len(graph), graph.number_of_edges())
 
 
@@ -83,6 +93,7 @@ def test_undirected_edges_have_one_dict_at_both_ends() -> None:
     assert graph._adj[0][1] is graph._adj[1][0]
 
 
+@made_by_backends
 def test_functions_that_are_not_offered_run_in_networkx_if_it_may() -> None:
     graph = nx.Graph([(0, 1), (1, 2), (2, 0)], backend="edgewise")
     with pytest.raises(NotImplementedError):
@@ -91,6 +102,7 @@ def test_functions_that_are_not_offered_run_in_networkx_if_it_may() -> None:
         assert nx.greedy_color(graph) == {0: 0, 1: 1, 2: 2}
 
 
+@made_by_backends
 def test_an_empty_graph_is_left_to_networkx() -> None:
     with pytest.raises(NotImplementedError, match="given arguments"):
         nx.Graph(backend="edgewise")

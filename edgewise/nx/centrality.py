@@ -10,7 +10,7 @@ import edgewise as ew
 from edgewise.nx.distances import measure_at_once, nodes_among
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import dijkstra_each
-from edgewise.nx.offered import brief, offered
+from edgewise.nx.offered import SORTED_SINCE, VERSION, brief, offered
 from edgewise.nx.search import breadth_first
 
 
@@ -73,6 +73,9 @@ def harmonic_centrality(
         return {node: value or 0 for node, value in zip(wanted, sums, strict=True)}
     if len(wanted) < len(begins):
         turned, counts = G.reversed(distance), _mask(G, begins)
+        if VERSION < SORTED_SINCE:
+            each = zip(wanted, _distances(turned, wanted, distance), strict=True)
+            return {node: _summed_by_set(distances, begins) for node, distances in each}
         for node, (vertices, terms) in zip(wanted, _inverse_distances(turned, wanted, distance), strict=True):
             if counts[vertices].any():
                 centrality[node] = (
@@ -84,6 +87,20 @@ def harmonic_centrality(
         sums[vertices] += terms
     found = G.by_node(sums)
     return {node: found[node] or 0 for node in wanted}
+
+
+def _distances(G: BackendGraph, nodes: set[Any], distance: Any) -> Iterator[dict[Any, Any]]:
+    """For each node the distances of all that it reaches, in NetworkX's order."""
+    roots = [G.index(node, KeyError(node)) for node in nodes]
+    if distance is not None:
+        return (paths.by_node(G) for paths in dijkstra_each(G, roots, distance))
+    found = (breadth_first(G.rows, [root]) for root in roots)
+    return (dict(zip(G.names(each.order), each.level.tolist(), strict=True)) for each in found)
+
+
+def _summed_by_set(distances: dict[Any, Any], nodes: set[Any]) -> Any:
+    """The sum of one over the distance of each of these nodes that is farther than 0, in the order of a set."""
+    return sum(1 / distances[node] for node in nodes.intersection(distances) if distances[node] != 0)
 
 
 def _mask(G: BackendGraph, nodes: set[Any]) -> np.ndarray:

@@ -21,7 +21,7 @@ from edgewise.nx.cpu_paths import (
     search_each_by_length,
 )
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.offered import options
+from edgewise.nx.offered import SORTED_SINCE, VERSION, options
 from edgewise.nx.search import alone, walk
 
 #: The most arcs of a graph on which each thread searches by itself, where there are many searches; the most vertices of
@@ -38,11 +38,13 @@ class Paths(NamedTuple):
         order: int32, shape (reached,): the vertices in the order of NetworkX, first the sources.
         parent: int32, shape (n,): the vertex before each that was reached on its path; of a source itself.
         lengths: the length of the path to each vertex of `order`, an integer or a float as in NetworkX.
+        seen: int32, shape (reached,): the vertices in the order in which NetworkX lists paths, if that is another.
     """
 
     order: np.ndarray
     parent: np.ndarray
     lengths: list[Any]
+    seen: np.ndarray | None = None
 
     def by_node(self, G: BackendGraph) -> dict[Any, Any]:
         """The lengths by node."""
@@ -54,7 +56,7 @@ class Paths(NamedTuple):
         nodes, parents = G.names(self.order), G.names(self.parent[self.order])
         for vertex, node, parent in zip(self.order.tolist(), nodes, parents, strict=True):
             paths[node] = [*paths[parent], node] if parent in paths else self._path(G, vertex)
-        return paths
+        return paths if self.seen is None else {node: paths[node] for node in G.names(self.seen)}
 
     def _path(self, G: BackendGraph, vertex: int) -> list[Any]:
         return [G.nodes[each] for each in reversed(walk(self.parent, vertex))]
@@ -109,7 +111,10 @@ def dijkstra(
         order[place[0]] = parent[source] = source
         place[0] += 1
     alone(order_by_distance, G.rows, column.values, distance, group, place, order, parent, arc)
-    return Paths(order, parent, _as_summed(distance, order, parent, arc, column))
+    lengths, seen = _as_summed(distance, order, parent, arc, column), None
+    if VERSION < SORTED_SINCE:
+        seen = _as_seen(G, column.values, distance, order, parent, bound)
+    return Paths(order, parent, lengths, seen)
 
 
 def dijkstra_each(
@@ -147,7 +152,10 @@ def _in_blocks(G: BackendGraph, sources: np.ndarray, column: Column) -> Iterator
         launch(search_each_by_length, *rows, column.values, block, *heaps, done, *found, work=work)
         for row, number in enumerate(reached.tolist()):
             vertices, before = order[row, :number], parent[row]
-            yield Paths(vertices, before, _as_summed(distance[row], vertices, before, arc[row], column))
+            lengths, seen = _as_summed(distance[row], vertices, before, arc[row], column), None
+            if VERSION < SORTED_SINCE:
+                seen = _as_seen(G, column.values, distance[row], vertices, before)
+            yield Paths(vertices, before, lengths, seen)
         size = min(2 * size, max(threads, _BLOCK // n))
 
 
@@ -157,6 +165,29 @@ def _sources_alone(num_vertices: int, sources: Sequence[int]) -> Paths:
     parent = np.full(num_vertices, -1, np.int32)
     parent[order] = order
     return Paths(order, parent, [0] * len(order))
+
+
+def _as_seen(
+    G: BackendGraph,
+    lengths: np.ndarray,
+    distance: np.ndarray,
+    order: np.ndarray,
+    parent: np.ndarray,
+    bound: Any = None,
+) -> np.ndarray:
+    """The vertices in the order in which Dijkstra's search first sees them: the sources, then the heads of arcs that
+    are no longer than the bound allows, in the order in which their tails are reached."""
+    offsets, heads = G.rows.offsets, G.rows.targets
+    turn = np.full(len(parent), -1)
+    turn[order] = np.arange(len(order))
+    tails = np.repeat(np.arange(len(parent)), np.diff(offsets))
+    arcs = np.flatnonzero(turn[tails] >= 0)
+    if bound is not None:
+        arcs = arcs[distance[tails[arcs]] + lengths[arcs] <= bound]
+    arcs = arcs[np.argsort(turn[tails[arcs]], kind="stable")]
+    sources = order[parent[order] == order]
+    found = np.concatenate([sources, heads[arcs]])
+    return found[np.sort(np.unique(found, return_index=True)[1])]
 
 
 def _as_summed(

@@ -20,6 +20,9 @@ FEW = 1000
 LARGE = 1e150
 #: The first two numbers of NetworkX's version.
 VERSION = tuple(map(int, nx.__version__.split(".")[:2]))
+#: Since when Dijkstra's paths are listed by distance, not as they were first seen, and harmonic centralities are sums
+#: in that order, not in that of a set of nodes.
+SORTED_SINCE = (3, 6)
 #: Where a view and the graph that it shows have the same mark, among what NetworkX keeps of each.
 _MARK = "edgewise: as shown"
 
