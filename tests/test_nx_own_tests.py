@@ -13,6 +13,7 @@ import networkx as nx
 import pytest
 
 from edgewise.nx.backend import FUNCTIONS
+from edgewise.nx.offered import VERSION
 
 HERE = Path(__file__).resolve().parent
 #: The files of tests, in `networkx`.
@@ -49,6 +50,8 @@ EXPECTED = {
 }
 #: Functions that none of these tests calls; `test_nx_tables` does.
 NOT_CALLED = {"graph__new__", "digraph__new__"}
+if VERSION < (3, 5):
+    NOT_CALLED |= {"single_target_shortest_path_length"}  # gave something else
 #: Seconds for the tests, which take 80 of one core.
 LIMIT = 600
 
@@ -76,7 +79,7 @@ def report_of(folder: Path) -> Any:
     networkx = Path(nx.__path__[0])
     (folder / "pytest.ini").write_text("[pytest]\n")
     written = folder / "report.json"
-    paths = os.pathsep.join(map(str, (HERE, HERE.parent)))
+    paths = os.pathsep.join(map(str, (HERE, HERE.parent, networkx.parent)))
     given = {"NETWORKX_TEST_BACKEND": "edgewise", "EDGEWISE_NX_REPORT": str(written), "PYTHONPATH": paths}
     options = (
         f"-q -p no:cacheprovider -p nx_calls -c {folder / 'pytest.ini'} --rootdir {networkx} --fallback-to-nx"
@@ -150,7 +153,7 @@ def test_they_pass_and_call_every_function_that_is_offered(tmp_path: Path) -> No
         assert name in failed, f"{name} passes; take it from EXPECTED"
     unexpected = {name: text for name, text in failed.items() if name not in EXPECTED}
     assert not unexpected, "\n\n".join(f"{name}\n{text[-1500:]}" for name, text in unexpected.items())
-    assert len(report["tests"]["passed"]) > 1000
+    assert len(report["tests"]["passed"]) > 700  # 767 of NetworkX 3.4.2, 1,322 of 3.5
     assert FUNCTIONS.keys() - report["calls"].keys() == NOT_CALLED, "what is offered answers no call"
     allowed = tomllib.loads((HERE / "nx_left.toml").read_text(encoding="utf-8"))
     told = objections([Left(*each) for each in report["left"]], allowed)
