@@ -28,7 +28,7 @@ from benchmarks.table import fill  # noqa: E402
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "papers" / "wolfpath.md"
 MEASURED = (
-    DOCUMENT.parent.parent.parent / "benchmarks" / "results" / "papers" / "wolfpath-2026-11-26-H100.csv"
+    DOCUMENT.parent.parent.parent / "benchmarks" / "results" / "papers" / "wolfpath-2026-11-28-H100.csv"
 )
 FIGURES, H100 = 8, (9, 0)
 Write = Callable[..., Path]
