@@ -79,7 +79,8 @@ class Products(ew.Program):
 
     @staticmethod
     def edge_compute(edge, state):
-        return (2 * state.value[edge.source] + state.out_degree[edge.source]) % 101
+        u = edge.source
+        return (2 * state.value[u] + state.out_degree[u]) % 101
 
     @staticmethod
     def vertex_compute(v, message, state):

@@ -47,6 +47,44 @@ class OfTheRun(Base):
         return sent + state.num_vertices
 
 
+class ByName(Base):
+    @staticmethod
+    def edge_compute(edge, state):
+        u = edge.source
+        return state.value[u] / state.out_degree[u]
+
+
+class ByNameGivenTwice(Base):
+    @staticmethod
+    def edge_compute(edge, state):
+        u = edge.source
+        u -= u % 2
+        return state.value[u]
+
+
+class ByNameGivenSometimes(Base):
+    @staticmethod
+    def edge_compute(edge, state):
+        u = 0
+        if state.superstep > 1:
+            u = edge.source
+        return state.value[u]
+
+
+class ByNameOfMore(Base):
+    @staticmethod
+    def edge_compute(edge, state):
+        u = edge.source // 2
+        return state.value[u]
+
+
+class ByNameOfTheTarget(Base):
+    @staticmethod
+    def edge_compute(edge, state):
+        u = edge.target
+        return state.value[u]
+
+
 class SometimesNone(Base):
     @staticmethod
     def edge_compute(edge, state):
@@ -117,7 +155,7 @@ class Drawn(Base):
 
 
 @pytest.mark.parametrize(
-    "program", [Plain, OfTheRun, *spread_programs.PROGRAMS], ids=lambda each: each.__name__
+    "program", [Plain, OfTheRun, ByName, *spread_programs.PROGRAMS], ids=lambda each: each.__name__
 )
 def test_programs_that_send_alike(program):
     assert inspect_program(program).sends_alike
@@ -127,7 +165,7 @@ def test_programs_that_send_alike(program):
     "program",
     [
         SometimesNone, NoReturn, NoneInside, NoneByName, OfTheTarget, OfTheEdge, OfAnEdgeField, OfTheIndex, OfATable,
-        OfACall, Drawn,
+        OfACall, Drawn, ByNameGivenTwice, ByNameGivenSometimes, ByNameOfMore, ByNameOfTheTarget,
     ],
     ids=lambda each: each.__name__,
 )  # fmt: skip

@@ -7,6 +7,7 @@ decided here, once for all engines, and is reported with the user's function and
 import ast
 import inspect
 import types
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -152,12 +153,13 @@ class Specification:
     def edge_compute_is_harmless(self) -> bool:
         """Whether edge_compute may be called for arcs whose source is halted, and its answer dropped.
 
-        It may not if it writes, loops, calls, or indexes anything other than by an end of the edge: what holds for the
-        values of active vertices need not hold for those of halted ones.
+        It may not if it writes, loops, calls, or indexes anything other than by an end of the edge, or a name for one:
+        what holds for the values of active vertices need not hold for those of halted ones.
         """
         function = self.functions["edge_compute"]
         edge = function.arguments[0]
         ends = {f"{edge}.source", f"{edge}.target", f"{edge}.index"}
+        ends |= _names_for(ends, function.tree)
         for node in ast.walk(function.tree):
             if isinstance(node, ast.For | ast.While | ast.Call | ast.comprehension):
                 return False
@@ -180,6 +182,23 @@ class Specification:
     def needs_arc_index(self) -> bool:
         """Whether edge_compute has to know an arc's position in CSR order."""
         return "index" in self.edge_reads or bool(self.edge_writes)
+
+
+def _names_for(values: set[str], tree: ast.FunctionDef) -> set[str]:
+    """The names that a function gives to one of these expressions, whatever is true, and to nothing else."""
+    given = Counter(
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    )
+    return {
+        each.targets[0].id
+        for each in tree.body
+        if isinstance(each, ast.Assign)
+        and isinstance(each.targets[0], ast.Name)
+        and given[each.targets[0].id] == 1
+        and ast.unparse(each.value) in values
+    }
 
 
 def specification(program: type[Program]) -> Specification:
