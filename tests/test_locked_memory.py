@@ -71,10 +71,8 @@ def mapped(size):
 
 
 def test_an_array_in_the_heap_is_not_locked(driver):
-    many = [
-        np.empty(2**24, np.uint8) for _ in range(8)
-    ]  # the second of such arrays and later ones lie in the heap
-    del many[0]
+    many = [np.empty(2**24, np.uint8) for _ in range(8)]
+    del many[0]  # from then on malloc takes such arrays from the heap
     many += [np.empty(2**24, np.uint8) for _ in range(8)]
     begin, end = memory._heap()
     inside = [array for array in many if begin <= array.ctypes.data < end(0)]

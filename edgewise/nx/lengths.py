@@ -1,7 +1,8 @@
 """Shortest paths by weight in the order of NetworkX, from Python: see `cpu_paths`."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -38,13 +39,13 @@ class Paths(NamedTuple):
         order: int32, shape (reached,): the vertices in the order of NetworkX, first the sources.
         parent: int32, shape (n,): the vertex before each that was reached on its path; of a source itself.
         lengths: the length of the path to each vertex of `order`, an integer or a float as in NetworkX.
-        seen: int32, shape (reached,): the vertices in the order in which NetworkX lists paths, if that is another.
+        seen: gives the vertices in the order in which NetworkX lists paths, int32, shape (reached,), if it is another.
     """
 
     order: np.ndarray
     parent: np.ndarray
     lengths: list[Any]
-    seen: np.ndarray | None = None
+    seen: Callable[[], np.ndarray] | None = None
 
     def by_node(self, G: BackendGraph) -> dict[Any, Any]:
         """The lengths by node."""
@@ -56,7 +57,7 @@ class Paths(NamedTuple):
         nodes, parents = G.names(self.order), G.names(self.parent[self.order])
         for vertex, node, parent in zip(self.order.tolist(), nodes, parents, strict=True):
             paths[node] = [*paths[parent], node] if parent in paths else self._path(G, vertex)
-        return paths if self.seen is None else {node: paths[node] for node in G.names(self.seen)}
+        return paths if self.seen is None else {node: paths[node] for node in G.names(self.seen())}
 
     def _path(self, G: BackendGraph, vertex: int) -> list[Any]:
         return [G.nodes[each] for each in reversed(walk(self.parent, vertex))]
@@ -111,10 +112,7 @@ def dijkstra(
         order[place[0]] = parent[source] = source
         place[0] += 1
     alone(order_by_distance, G.rows, column.values, distance, group, place, order, parent, arc)
-    lengths, seen = _as_summed(distance, order, parent, arc, column), None
-    if VERSION < SORTED_SINCE:
-        seen = _as_seen(G, column.values, distance, order, parent, bound)
-    return Paths(order, parent, lengths, seen)
+    return _found(G, column, distance, order, parent, arc, bound)
 
 
 def dijkstra_each(
@@ -152,10 +150,7 @@ def _in_blocks(G: BackendGraph, sources: np.ndarray, column: Column) -> Iterator
         launch(search_each_by_length, *rows, column.values, block, *heaps, done, *found, work=work)
         for row, number in enumerate(reached.tolist()):
             vertices, before = order[row, :number], parent[row]
-            lengths, seen = _as_summed(distance[row], vertices, before, arc[row], column), None
-            if VERSION < SORTED_SINCE:
-                seen = _as_seen(G, column.values, distance[row], vertices, before)
-            yield Paths(vertices, before, lengths, seen)
+            yield _found(G, column, distance[row], vertices, before, arc[row])
         size = min(2 * size, max(threads, _BLOCK // n))
 
 
@@ -167,13 +162,28 @@ def _sources_alone(num_vertices: int, sources: Sequence[int]) -> Paths:
     return Paths(order, parent, [0] * len(order))
 
 
+def _found(
+    G: BackendGraph,
+    column: Column,
+    distance: np.ndarray,
+    order: np.ndarray,
+    parent: np.ndarray,
+    arc: np.ndarray,
+    bound: Any = None,
+) -> Paths:
+    """What Dijkstra's search found, none of it farther than a bound."""
+    older = VERSION < SORTED_SINCE
+    seen = partial(_as_seen, G, column.values, distance, order, parent, bound) if older else None
+    return Paths(order, parent, _as_summed(distance, order, parent, arc, column), seen)
+
+
 def _as_seen(
     G: BackendGraph,
     lengths: np.ndarray,
     distance: np.ndarray,
     order: np.ndarray,
     parent: np.ndarray,
-    bound: Any = None,
+    bound: Any,
 ) -> np.ndarray:
     """The vertices in the order in which Dijkstra's search first sees them: the sources, then the heads of arcs that
     are no longer than the bound allows, in the order in which their tails are reached."""
