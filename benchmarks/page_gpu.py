@@ -123,8 +123,7 @@ def goals_words(rows: Rows, *others: Rows) -> str:
         f"{listed(map(said, missed))}. In brackets are the time, the aim, and what other processes took: those beside",
         f"cuGraph, and a later one ([rows](../benchmarks/results/{AGAIN.name})). Where an aim lies between them, the",
         f"process decides. Met here, and missed by another one: {listed(map(said, turned))}.",
-        "`layout_ms` of these rows is what the first two calls made, with what a process does once, such as loading",
-        "kernels: clusters are made in the second.",
+        "`layout_ms` of these rows is what the first two calls made: clusters are made in the second.",
     )
 
 
