@@ -9,12 +9,11 @@ from benchmarks.papers.made_once import by_clusters
 from benchmarks.schedules import KNOWN, OTHERS, decided_nothing
 from benchmarks.table import markdown
 
-#: The rows of the tables on a GPU; of clusters; of the automatic schedule; and of an earlier day.
+#: The rows of the tables on a GPU; of clusters; of the automatic schedule; and of another process.
 GPU = RESULTS / "2026-11-28-H100.csv"
 CLUSTERS = RESULTS / "2026-11-26-H100-clusters.csv"
 AUTOMATIC = RESULTS / "automatic-2026-11-28-H100.csv"
 AGAIN = RESULTS / "2026-11-28-H100-again.csv"
-EARLIER = RESULTS / "2026-11-23-H100-scc-mst-betweenness.csv"
 #: What rows differ by that is noted, in milliseconds.
 APART_MS = 0.2
 #: How graphs and algorithms are named.
@@ -76,9 +75,9 @@ def _times(rows: Rows) -> dict[tuple[str, str, str], float]:
     return {_key(row): float(row["ms"]) for row in rows}
 
 
-def processes_words(rows: Rows, others: Rows, earlier: Rows) -> str:
-    """By how much the same differs between two processes of one day."""
-    one, two, three = map(_times, (rows, others, earlier))
+def processes_words(rows: Rows, others: Rows) -> str:
+    """By how much the same differs between two processes."""
+    one, two = map(_times, (rows, others))
     both = [key for key in one if key in two]
     ratios = sorted(two[key] / one[key] for key in both)
     apart = sum(abs(two[key] - one[key]) > APART_MS for key in both)
@@ -86,15 +85,13 @@ def processes_words(rows: Rows, others: Rows, earlier: Rows) -> str:
     def pair(*key: str) -> str:
         return f"{significant(one[key])} and {significant(two[key])}"  # type: ignore[index]
 
-    components = "uniform", "scc", "edgewise"
     return words(
         f"Processes differ: of {len(both)} times that these rows share with those beside cuGraph below, which are of",
         f"the day before and of other commits, {apart} differ by more than {APART_MS:g} ms; those beside cuGraph are",
         f"{ratios[0]:.2f} to {ratios[-1]:.2f} times these, {ratios[len(ratios) // 2]:.2f} at the median.",
         f"Betweenness on rmat20 took {pair('rmat20', 'betweenness', 'edgewise')} ms, shortest paths on the lattice",
-        f"{pair('lattice', 'sssp', 'edgewise')}, a search on rmat22 {pair('rmat22', 'bfs', 'edgewise')}, strong",
-        f"components of the uniform graph {pair(*components)}, and {significant(three[components])} in",
-        f"[rows of 2026-11-23](../benchmarks/results/{EARLIER.name}).",
+        f"{pair('lattice', 'sssp', 'edgewise')}, a search on rmat22 {pair('rmat22', 'bfs', 'edgewise')}, and strong",
+        f"components of the uniform graph {pair('uniform', 'scc', 'edgewise')}.",
     )
 
 
@@ -158,7 +155,7 @@ def blocks() -> dict[str, dict[str, str]]:
     """What is put into places of the documents, by their names."""
     return {
         "docs/benchmarks.md": {
-            "processes": table_of(processes_words, GPU, CUGRAPH, EARLIER),
+            "processes": table_of(processes_words, GPU, CUGRAPH),
             "goals": table_of(goals_words, GPU, CUGRAPH, AGAIN),
             "automatic": table_of(automatic_words, AUTOMATIC),
             "first runs": table_of(first_runs_words, AUTOMATIC),

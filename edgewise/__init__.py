@@ -3,7 +3,7 @@
 A program says what happens on one edge and on one vertex; edgewise runs it on every core. See `Program` for the
 contract, `run` and `prepare` to run one, and `bfs`, `sssp`, `pagerank`, `connected_components`, `scc`, `mst`,
 `betweenness`, `edge_betweenness`, `closeness`, `harmonic`, `eccentricity`, `eigenvector`, `katz`,
-`hits`, `core_numbers`, `triangles` for what is ready made.
+`hits`, `core_numbers`, `triangles`, `topological_order` for what is ready made.
 """
 
 from edgewise import early as early  # first, for Ctrl-C during the imports
@@ -22,6 +22,7 @@ from edgewise.algorithms.mst import mst
 from edgewise.algorithms.pagerank import pagerank
 from edgewise.algorithms.scc import scc
 from edgewise.algorithms.sssp import sssp
+from edgewise.algorithms.topological import topological_order
 from edgewise.algorithms.triangles import triangles
 from edgewise.building import build
 from edgewise.explain import explain
@@ -143,6 +144,7 @@ __all__ = [
     "scc",
     "sssp",
     "strongly_connected_components",
+    "topological_order",
     "triangles",
     "vertex",
     "write",

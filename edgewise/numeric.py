@@ -38,6 +38,8 @@ def is_exact(integer: Any) -> bool:
 def first_inexact(columns: Iterable[np.ndarray]) -> int | None:
     """The first number in columns of int64 that float64 does not hold exactly, or None."""
     for integers in columns:
+        if integers.max(initial=0) < 2**53 and integers.min(initial=0) > -(2**53):
+            continue
         with np.errstate(invalid="ignore"):
             wrong = integers.astype(np.float64).astype(np.int64) != integers
         if wrong.any():

@@ -74,6 +74,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "algorithms/scc": ("test_scc.py", "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/sssp/cpu": ("test_sssp.py",),
     "algorithms/sssp": ("test_sssp.py", "test_verified_arrays.py", "test_arguments.py"),
+    "algorithms/topological": ("test_topological.py", "test_verified_arrays.py", "test_arguments.py"),
     "algorithms/triangles": ("test_triangles.py", "test_verified_arrays.py", "test_arguments.py"),
     "building": ("test_building.py", "test_building_faults.py"),
     "engine/contract": (*_PROGRAM, "test_result.py"),

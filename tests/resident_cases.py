@@ -37,6 +37,8 @@ _ALGORITHMS = {
     "hits": "ew.hits(g, max_iterations=20, memory_limit=limit)",
     "core_numbers": "ew.core_numbers(g, memory_limit=limit)",
 }
+#: Of directed graphs only.
+_DIRECTED = {"topological_order": "ew.topological_order(g, memory_limit=limit)"}
 #: Of undirected graphs only.
 _UNDIRECTED = {
     "triangles": "ew.triangles(g, memory_limit=limit)",
@@ -112,7 +114,7 @@ _OPTIONS = {
 _CHECKED = "ew.run(P.PageRank(), g, max_supersteps=1, check=True, memory_limit=limit)"
 
 CASES = {
-    **_with("plain", **_ALGORITHMS, **_PROGRAMS, program_pagerank_checked=_CHECKED),
+    **_with("plain", **_ALGORITHMS, **_DIRECTED, **_PROGRAMS, program_pagerank_checked=_CHECKED),
     **_with("many", **_OPTIONS),
     **_with("plain undirected", **_ALGORITHMS, **_UNDIRECTED, **_PROGRAMS),
     **_with("many names", **_IDS),

@@ -134,6 +134,8 @@ def compare(graph):
     compare_components(graph)
     compare_core_numbers(graph)
     compare_triangles(graph)
+    if graph.directed:
+        compare_generations(graph)
     for weighted in (False, True):
         options = {"max_iterations": 3, "weighted": weighted}
         got, expected = (ew.pagerank(graph, device=device, **options) for device in ("cuda", "cpu"))
@@ -162,6 +164,15 @@ def compare_triangles(graph):
     graph = graph.to_undirected("keep")
     got, expected = (ew.triangles(graph, device=device) for device in ("cuda", "cpu"))
     same(got, expected, "triangles", "degree", "total", "clustering", "transitivity")
+
+
+def compare_generations(graph):
+    """Compare a topological order with that of the CPU, of the graph and of one without cycles."""
+    upward = graph.sources < graph.targets
+    ends = graph.sources[upward], graph.targets[upward]
+    for each in (graph, ew.Graph.from_edges(*ends, num_vertices=graph.num_vertices)):
+        got, expected = (ew.topological_order(each, device=device) for device in ("cuda", "cpu"))
+        same(got, expected, "generation", "is_acyclic")
 
 
 def compare_forest(graph, symmetrize=True):

@@ -208,6 +208,7 @@ ALGORITHMS = {
     "hits": ew.hits,
     "core_numbers": ew.core_numbers,
     "triangles": lambda graph: ew.triangles(graph if graph is not RING else RING.to_undirected()),
+    "topological_order": ew.topological_order,
     "run": lambda graph: ew.run(Count, graph, device="cpu"),
 }
 

@@ -1,16 +1,19 @@
 """The harness: wrong answers are found, times are taken in turns, and rows come back from CSV."""
 
+import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks import page, page_gpu, page_tables
+from benchmarks import first_run, page, page_gpu, page_tables
 from benchmarks.automatic import summary
 from benchmarks.check import disagreement
 from benchmarks.contenders import Edges, Job
 from benchmarks.large import levels_are_right, permuted
+from benchmarks.ours import EXAMPLES, load
 from benchmarks.results import Row, machine, read_rows, write_rows
 from benchmarks.table import fill, tables
 from benchmarks.timing import Timing, measure_in_turns
@@ -249,7 +252,7 @@ def test_documents_link_to_the_rows_of_their_tables() -> None:
         "docs/benchmarks.md": (
             page_tables.CENTRALITIES, page_tables.CORES_AND_TRIANGLES,
             page_tables.READING, page_tables.CUGRAPH, page_gpu.AUTOMATIC,
-            page_gpu.GPU, page_gpu.EARLIER, page_tables.BEYOND, page_tables.LARGE,
+            page_gpu.GPU, page_tables.BEYOND, page_tables.LARGE,
         ),
         "docs/gpu.md": (page_gpu.CLUSTERS,),
         "docs/distributed.md": (
@@ -340,3 +343,14 @@ def test_wrong_levels_of_a_large_graph_are_found() -> None:
     assert levels_are_right(graph, level, 5)
     for vertex, wrong in ((5, 1), (7, level[7] + 1), (9, -1)):
         assert not levels_are_right(graph, np.where(np.arange(1024) == vertex, wrong, level), 5)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
+def test_first_runs_give_each_program_what_it_needs(name, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["", name, "cpu"])
+    monkeypatch.setitem(sys.modules, name, load(EXAMPLES / f"{name}.py"))
+    exec(first_run.RUN, {})
+    *_, arcs, right = json.loads(capsys.readouterr().out)
+    assert arcs > first_run.EDGES
+    assert right
+    assert first_run.edited((EXAMPLES / f"{name}.py").read_text(encoding="utf-8"))

@@ -273,6 +273,18 @@ def test_text_files(tmp_path, name):
     assert read[-1] == len(text)
 
 
+def test_an_integer_that_floats_do_not_hold_long_before_a_fraction(tmp_path):
+    path = tmp_path / "edges.txt"
+    path.write_text(f"0 1 {2**53 + 1}\n" + "0 1 5\n" * 400_000 + "1 2 0.5\n")
+    with pytest.raises(
+        ParseError, match=r"txt:400002: got '1 2 0.5'; .* do not hold 9007199254740993, one"
+    ) as said:
+        ew.build(tmp_path / "built.edgewise", path, memory_limit="40 MB", weighted=True)
+    with pytest.raises(ParseError) as of_reading:
+        ew.read(path, weighted=True)
+    assert str(said.value) == str(of_reading.value)
+
+
 def test_several_text_files(tmp_path):
     for name, text in (("a.txt", "0 1\n5 2\n"), ("b.csv", "target,source\n7,5\n"), ("c.txt", "5 9\n")):
         (tmp_path / name).write_text(text)

@@ -160,6 +160,12 @@ EDGES = b"".join(b"%d %d\n" % (u, (u * u + 3) % 17) for u in range(17))
         ("no edges, with weights", b"# none\n", {"num_vertices": 5, "weighted": False, "in_edges": True}),
         ("ids from a base", b"1 2\n3 1\n2 3\n", {"num_vertices": 3, "index_base": 1}),
         ("integers before a fraction", b"0 1 -0\n" * 9 + b"1 2 0.5\n" + b"2 0 -0\n" * 9, {}),
+        (
+            "one that floats do not hold before a fraction",
+            b"0 1 %d\n" % (2**53 + 1) + b"1 2 3\n" * 9 + b"1 2 .5\n",
+            {},
+        ),
+        ("some before some", b"0 1 3\n" * 9 + b"0 1 %d\n" % -(2**62 + 1) * 9 + b"1 2 .5\n2 0 3\n" * 9, {}),
         ("integers that only floats hold", b"0 1 0.5\n" + b"1 2 %d\n" % 2**70 * 9, {}),
         ("one that floats do not hold", b"0 1 0.5\n" + b"1 2 3\n" * 9 + b"1 2 %d\n" % (2**63 - 1), {}),
         ("names", b"# Ids: names\n" + EDGES * 3, {}),

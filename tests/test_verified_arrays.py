@@ -7,6 +7,8 @@ import edgewise as ew
 from edgewise.errors import VerificationError
 
 GRAPH = ew.Graph.from_edges(list("aabbcx"), list("bccdey"), [2, 7, 3, 4, 1, 5], directed=False)
+#: With a cycle, from x on.
+ARCS = ew.Graph.from_edges(list("aabbcxzy"), list("bccdeyxz"))
 RUNS = {
     "bfs": lambda: ew.bfs(GRAPH, "a"),
     "sssp": lambda: ew.sssp(GRAPH, "a"),
@@ -24,6 +26,7 @@ RUNS = {
     "hits": lambda: ew.hits(GRAPH),
     "core_numbers": lambda: ew.core_numbers(GRAPH),
     "triangles": lambda: ew.triangles(GRAPH),
+    "topological_order": lambda: ew.topological_order(ARCS),
 }
 ARRAYS = {
     "bfs": ("level", "parent_index", "parent"),
@@ -42,6 +45,7 @@ ARRAYS = {
     "hits": ("authority", "hub"),
     "core_numbers": ("core",),
     "triangles": ("triangles", "degree", "clustering"),
+    "topological_order": ("generation", "order"),
 }
 CASES = [(algorithm, name) for algorithm, names in ARRAYS.items() for name in names]
 
@@ -137,6 +141,7 @@ def test_a_changed_number_is_found(algorithm, name, value):
         ("core_numbers", "core"),
         ("triangles", "triangles"),
         ("triangles", "degree"),
+        ("topological_order", "generation"),
     ],
 )
 def test_floats_in_the_place_of_integers_are_found(algorithm, name):

@@ -1,8 +1,8 @@
 """The edges of one text file, of which each rank reads a piece.
 
 The bytes behind the lines without edges are divided equally, and a line is of the rank in whose share it begins. A rank
-reads as if all lines before its own had integers as weights; only errors depend on their number. If that was wrong,
-it reads once more.
+reads as if all lines before its own had integers as weights, which floats hold; only errors depend on their number. If
+that was wrong, it reads once more.
 """
 
 import json
@@ -167,13 +167,15 @@ def _wrongly_begun(told: list[_Told], skip: int) -> tuple[dict[int, Behind], _To
     need not. What stands behind its lines does not count."""
     again, behind = {}, Behind(skip)
     for rank, each in enumerate(told):
-        differs = behind.has_fractions and not each.began.has_fractions
+        turns = each.ended.has_fractions and behind.inexact is not None
+        differs = (behind.has_fractions or turns) and each.began[1:] != behind[1:]
         if differs or (each.error and behind.lines != each.began.lines):
             again[rank] = behind
         if each.error:
             return again, each
         lines = behind.lines + each.ended.lines - each.began.lines
-        behind = Behind(lines, behind.has_fractions or each.ended.has_fractions)
+        inexact = each.ended.inexact if behind.inexact is None else behind.inexact
+        behind = Behind(lines, behind.has_fractions or each.ended.has_fractions, inexact)
     return again, None
 
 

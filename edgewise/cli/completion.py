@@ -16,7 +16,7 @@ ALGORITHMS = (
         "edge_betweenness",
         "eigenvector",
     ),
-    *("harmonic", "hits", "katz", "mst", "pagerank", "scc", "sssp", "triangles"),
+    *("harmonic", "hits", "katz", "mst", "pagerank", "scc", "sssp", "topological_order", "triangles"),
 )
 GENERATORS = ("cycle", "lattice", "path", "rmat", "skewed", "star", "uniform")
 

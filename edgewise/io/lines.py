@@ -174,10 +174,17 @@ def read_edges(file: TextFile, layout: Layout, options: ReadOptions, skip: int =
 
 
 class Behind(NamedTuple):
-    """What edges stand behind: a number of lines, and whether one of the weights in them has a fraction."""
+    """What edges stand behind.
+
+    Attributes:
+        lines: how many lines.
+        has_fractions: whether one of the weights in them has a fraction.
+        inexact: the first of their weights, if all are integers, that float64 does not hold exactly; or None.
+    """
 
     lines: int = 0
     has_fractions: bool = False
+    inexact: int | None = None
 
 
 class Trial(NamedTuple):
@@ -208,6 +215,7 @@ class Scan:
         self._names = NameRoom() if layout.names else None
         whole = tokens.INTEGERS if layout.whole_weights else tokens.FLOATS
         self._weight_kind = tokens.NO_WEIGHTS if layout.weight is None else whole
+        self._inexact: int | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -295,7 +303,7 @@ class Scan:
     def adopt(self, trial: "Trial") -> bool:
         """Take over the edges of the next block, unless weights have another kind by now."""
         turned = trial.weight_kind != trial.first_kind
-        if trial.first_kind != self._weight_kind or (turned and first_inexact(self._weights_so_far())):
+        if trial.first_kind != self._weight_kind or (turned and self._first_inexact() is not None):
             return False
         self._weight_kind = trial.weight_kind
         self.state[tokens.LINE] += trial.num_lines
@@ -304,14 +312,17 @@ class Scan:
 
     def go_on(self, behind: Behind) -> None:
         """Begin behind lines that are read elsewhere."""
-        self.state[tokens.LINE] = behind.lines
+        self.state[tokens.LINE], self._inexact = behind.lines, behind.inexact
         if behind.has_fractions:
             self._weight_kind = tokens.FLOATS
 
     @property
     def behind(self) -> Behind:
         """What the next line stands behind."""
-        return Behind(int(self.state[tokens.LINE]), self._weight_kind == tokens.FLOATS)
+        has_fractions = self._weight_kind == tokens.FLOATS
+        return Behind(
+            int(self.state[tokens.LINE]), has_fractions, None if has_fractions else self._first_inexact()
+        )
 
     def finish(self) -> None:
         """Check what is known when the whole file was read."""
@@ -369,6 +380,8 @@ class Scan:
 
     def take(self) -> Columns:
         """The edges of the blocks that were read, the last one only; they are not kept."""
+        if self._weight_kind == tokens.INTEGERS:
+            self._inexact = self._first_inexact()
         part = self._parts.pop()
         self._begin()
         return part
@@ -381,15 +394,18 @@ class Scan:
 
     def _turn_to_floats(self, weights: np.ndarray, text: bytes) -> None:
         """Make floats of this block's weights, since one has a fraction; other blocks follow when they are joined."""
-        inexact = first_inexact([*self._weights_so_far(), weights])
+        inexact = self._first_inexact(weights)
         if inexact is not None:
             expected = f"expected an integer as the weight, since floats do not hold {inexact}, one before it, exactly"
             self._fail_here(text, f"{expected}. Write all with a point, or without")
         self._weight_kind = tokens.FLOATS
         weights.view(np.float64)[:] = weights.astype(np.float64)
 
-    def _weights_so_far(self) -> list[np.ndarray]:
-        return [weight for *_, weight in self._parts if weight is not None]
+    def _first_inexact(self, *more: np.ndarray) -> int | None:
+        """The first of the weights so far, integers, that float64 does not hold exactly, or None."""
+        if self._inexact is not None:
+            return self._inexact
+        return first_inexact([*(weight for *_, weight in self._parts if weight is not None), *more])
 
     def _read_slowly(self, slow: np.ndarray, text: bytes, weights: np.ndarray) -> None:
         """Read weights of many digits, or far from 1, exactly."""

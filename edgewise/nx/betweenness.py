@@ -167,7 +167,7 @@ def _dependencies(
             order, values = levels.order, levels.level
         else:
             paths = dijkstra(G, [root], weight)
-            order, values = paths.order, np.array(paths.lengths, lengths.dtype)
+            order, values = paths.order, paths.summed.values
         distance = np.full(n, -1, lengths.dtype)
         distance[order] = values
         others = wanted if as_edges else wanted - {source}

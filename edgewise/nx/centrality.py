@@ -118,7 +118,7 @@ def _inverse_distances(
             yield levels.order[1:], 1 / levels.level[1:]
         return
     for paths in dijkstra_each(G, roots, distance):
-        lengths = np.array(paths.lengths)
+        lengths = paths.summed.values
         far = lengths != 0
         if lengths.dtype == np.int64 and lengths[-1] >= 2**53:  # float64 may not hold the farthest
             yield paths.order[far], np.array([1 / length for length in paths.lengths if length], np.float64)

@@ -6,9 +6,10 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+import edgewise as ew
 from edgewise.nx.cpu_sums import peel_generations
 from edgewise.nx.graph import BackendGraph
-from edgewise.nx.offered import offered
+from edgewise.nx.offered import offered, options
 from edgewise.nx.search import alone, pieces
 
 
@@ -43,5 +44,5 @@ def topological_sort(G: BackendGraph) -> Iterator[Any]:
 
 
 @offered()
-def is_directed_acyclic_graph(G: BackendGraph) -> bool:
-    return G.is_directed() and len(_generations(G)[0]) == len(G)
+def is_directed_acyclic_graph(G: BackendGraph, **how: Any) -> bool:
+    return G.is_directed() and ew.topological_order(G.plain, **options(how)).is_acyclic

@@ -38,14 +38,19 @@ class Paths(NamedTuple):
     Attributes:
         order: int32, shape (reached,): the vertices in the order of NetworkX, first the sources.
         parent: int32, shape (n,): the vertex before each that was reached on its path; of a source itself.
-        lengths: the length of the path to each vertex of `order`, an integer or a float as in NetworkX.
+        summed: the length of the path to each vertex of `order`, an integer or a float as in NetworkX.
         seen: gives the vertices in the order in which NetworkX lists paths, int32, shape (reached,), if it is another.
     """
 
     order: np.ndarray
     parent: np.ndarray
-    lengths: list[Any]
+    summed: Column
     seen: Callable[[], np.ndarray] | None = None
+
+    @property
+    def lengths(self) -> list[Any]:
+        """The lengths as numbers of Python."""
+        return self.summed.numbers()
 
     def by_node(self, G: BackendGraph) -> dict[Any, Any]:
         """The lengths by node."""
@@ -55,8 +60,11 @@ class Paths(NamedTuple):
         """The paths by node."""
         paths: dict[Any, list[Any]] = {}
         nodes, parents = G.names(self.order), G.names(self.parent[self.order])
-        for vertex, node, parent in zip(self.order.tolist(), nodes, parents, strict=True):
-            paths[node] = [*paths[parent], node] if parent in paths else self._path(G, vertex)
+        for place, (node, parent) in enumerate(zip(nodes, parents, strict=True)):
+            try:
+                paths[node] = [*paths[parent], node]
+            except KeyError:  # of a source, or across an edge of length 0
+                paths[node] = self._path(G, int(self.order[place]))
         return paths if self.seen is None else {node: paths[node] for node in G.names(self.seen())}
 
     def _path(self, G: BackendGraph, vertex: int) -> list[Any]:
@@ -66,7 +74,7 @@ class Paths(NamedTuple):
         """The length of the path to a vertex, and the path; None if it was not reached."""
         if vertex is None or self.parent[vertex] < 0:
             return None
-        return self.lengths[int(np.flatnonzero(self.order == vertex)[0])], self._path(G, vertex)
+        return self.summed.taken(np.flatnonzero(self.order == vertex)).numbers()[0], self._path(G, vertex)
 
 
 def lengths_of(G: BackendGraph, weight: Any, signed: bool = False) -> Column:
@@ -159,7 +167,7 @@ def _sources_alone(num_vertices: int, sources: Sequence[int]) -> Paths:
     order = np.array(list(dict.fromkeys(sources)), np.int32)
     parent = np.full(num_vertices, -1, np.int32)
     parent[order] = order
-    return Paths(order, parent, [0] * len(order))
+    return Paths(order, parent, Column(np.zeros(len(order), np.int64)))
 
 
 def _found(
@@ -202,19 +210,19 @@ def _as_seen(
 
 def _as_summed(
     distance: np.ndarray, order: np.ndarray, parent: np.ndarray, arc: np.ndarray, column: Column
-) -> list[Any]:
-    """Distances in this order as numbers of Python. NetworkX starts with the integer 0 and adds up, so a distance is an
-    integer if all lengths on its path are."""
+) -> Column:
+    """Distances in this order. NetworkX starts with the integer 0 and adds up, so a distance is an integer if all
+    lengths on its path are."""
     if column.values.dtype == np.int64:
-        return python_numbers(distance[order], None)
+        return Column(distance[order])
     are_sources = parent[order] == order
     if column.whole is None:
-        return python_numbers(distance[order], are_sources)
+        return Column(distance[order], are_sources)
     whole, above = np.ones(len(parent), np.bool_), np.arange(len(parent))
     whole[order], above[order] = are_sources | column.whole[arc[order]], parent[order]
     while (above != above[above]).any():  # of the path up to `above`, without that, all are known
         whole, above = whole & whole[above], above[above]
-    return python_numbers(distance[order], whole[order])
+    return Column(distance[order], whole[order])
 
 
 def dijkstra_between(G: BackendGraph, source: int, target: int, weight: Any) -> tuple[Any, list[int]] | None:

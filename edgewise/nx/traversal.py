@@ -35,9 +35,11 @@ def bfs_edges(
 def bfs_tree(
     G: BackendGraph, source: Any, reverse: bool = False, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Any:
-    tree = new_graph(directed=True)
-    tree.add_node(source)
-    tree.add_edges_from(bfs_edges(G, source, reverse, depth_limit))
+    found, tree = _tree(G, source, depth_limit, reverse), new_graph(directed=True)
+    nodes, parents = G.names(found.order), G.names(found.parent[1:])
+    tree.add_nodes_from(nodes)
+    for parent, node in zip(parents, nodes[1:], strict=True):
+        tree._succ[parent][node] = tree._pred[node][parent] = {}
     return tree
 
 

@@ -77,6 +77,7 @@ ALGORITHMS = {
             "hits",
             "core_numbers",
             "triangles",
+            "topological_order",
         ),
     )
 }
@@ -91,7 +92,16 @@ ENOUGH = {
     "lattice": ["rows=2", "columns=3"],
 }
 OF_READ = parameters(ew.read)
-VERIFIABLE = ("bfs", "sssp", "pagerank", "components", "scc", "core_numbers", "triangles")
+VERIFIABLE = (
+    "bfs",
+    "sssp",
+    "pagerank",
+    "components",
+    "scc",
+    "core_numbers",
+    "triangles",
+    "topological_order",
+)
 
 
 class Drawing:
