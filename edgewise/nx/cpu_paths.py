@@ -9,7 +9,7 @@ from edgewise.kernels.cpu.team import cancelled, claim, team_kernel
 
 #: Vertices between two looks at whether the run was cancelled.
 _LOOK = 1 << 14
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_ZERO, _ONE, _TWO, _FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(4)
 #: How `relax_in_turn` ends: all distances are known, a negative cycle was found, or its room for lists is too small.
 DONE, NEGATIVE, TOO_SMALL = 0, 1, 2
 
@@ -166,6 +166,47 @@ def search_both_ways_by_length(
     meeting[0] = -1
 
 
+@device_function
+def _put(heap: Any, entry: Any, v: Any, key: Any, turn: Any) -> None:
+    keys, turns, vertices, place = heap
+    keys[entry], turns[entry], vertices[entry], place[v] = key, turn, v, entry
+
+
+@device_function
+def _put_or_above(heap: Any, entry: Any, v: Any, key: Any, turn: Any) -> None:
+    """Put a vertex, whose turn is the latest, at an entry or above it, past entries that are farther away."""
+    keys, turns, vertices, _ = heap
+    while entry > 0:
+        above = (entry - _ONE) >> _TWO
+        if keys[above] <= key:
+            break
+        _put(heap, entry, np.uint64(vertices[above]), keys[above], turns[above])
+        entry = above
+    _put(heap, entry, v, key, turn)
+
+
+@device_function
+def _put_or_below(heap: Any, count: Any, v: Any, key: Any, turn: Any) -> None:
+    """Put a vertex at the first entry or below it, past entries that leave the heap before it."""
+    keys, turns, vertices, _ = heap
+    entry = _ZERO
+    while True:
+        first = (entry << _TWO) + _ONE
+        if first >= count:
+            break
+        next_one: Any = first
+        for other in range(first + _ONE, min(first + _FOUR, count)):
+            if keys[other] < keys[next_one] or (
+                keys[other] == keys[next_one] and turns[other] < turns[next_one]
+            ):
+                next_one = other
+        if key < keys[next_one] or (key == keys[next_one] and turn < turns[next_one]):
+            break
+        _put(heap, entry, np.uint64(vertices[next_one]), keys[next_one], turns[next_one])
+        entry = next_one
+    _put(heap, entry, v, key, turn)
+
+
 @team_kernel
 def search_each_by_length(
     thread: Any,
@@ -178,56 +219,60 @@ def search_each_by_length(
     keys: Any,
     turns: Any,
     vertices: Any,
-    done: Any,
-    distance: Any,
-    order: Any,
-    parent: Any,
-    arc: Any,
+    places: Any,
+    distances: Any,
+    orders: Any,
+    parents: Any,
+    arcs: Any,
     reached: Any,
 ) -> None:
     """Dijkstra's search from each of k sources, each by one of t threads.
 
+    A vertex waits once: where its distance falls, it rises in the heap and has a new turn, as if it were put there
+    again. NetworkX passes over what it had put there before.
+
     Args:
+        lengths: at least 0.
         sources: int64, shape (k,).
-        keys, turns, vertices: shape (t, m + 1): a heap for each thread, see `search_both_ways_by_length`.
-        done: uint8, shape (t, n): 0, and again at the end.
-        distance: shape (k, n): of each vertex from each source, if it was reached.
-        order: int32, shape (k, n): the vertices that were reached, as they are taken from the heap.
-        parent: int32, shape (k, n): -1, of sources the source; then the vertex that gives each its distance first.
-        arc: int64, shape (k, n): the arc from it; of sources -1.
+        keys, turns, vertices, places: shape (t, n): a heap for each thread, of four children: distances, when each was
+            put there (int64), vertices (int32), and the entry of each vertex that waits (uint32).
+        distances: shape (k, n): of each vertex from each source, if it was reached.
+        orders: int32, shape (k, n): the vertices that were reached, as they are taken from the heap.
+        parents: int32, shape (k, n): -1, of sources the source; then the vertex that gives each its distance first.
+        arcs: int64, shape (k, n): the arc from it; of sources -1.
         reached: int64, shape (k,): how many vertices were.
     """
     if thread >= len(keys):
         return
-    t = np.uint64(thread)
+    heap = keys[thread], turns[thread], vertices[thread], places[thread]
     while True:
-        claimed = claim(control, 0, 1, len(sources))
-        if claimed == len(sources):
+        i = claim(control, 0, 1, len(sources))
+        if i == len(sources):
             return
-        i, source, count, turn, number = np.uint64(claimed), sources[claimed], _ONE, np.int64(1), _ZERO
-        keys[t, 0], turns[t, 0], vertices[t, 0] = 0, 0, source
-        distance[i, source], parent[i, source], arc[i, source] = 0, source, -1
+        distance, order, parent, arc = distances[i], orders[i], parents[i], arcs[i]
+        source, count, turn, number = np.uint64(sources[i]), _ONE, np.int64(1), _ZERO
+        _put(heap, _ZERO, source, distance.dtype.type(0), np.int64(0))
+        distance[source], parent[source], arc[source] = 0, source, -1
         while count > 0:
-            here, v, count = keys[t, 0], np.uint64(vertices[t, 0]), count - _ONE
-            _swap(keys, turns, vertices, t, _ZERO, count)
-            _sink(keys, turns, vertices, t, count)
-            if done[t, v]:
-                continue
+            here, v, count = heap[0][0], np.uint64(heap[2][0]), count - _ONE
+            if count > 0:
+                _put_or_below(heap, count, np.uint64(heap[2][count]), heap[0][count], heap[1][count])
             if number % np.uint64(_LOOK) == 0 and cancelled(control):
                 return
-            done[t, v], order[i, number] = 1, v
+            order[number] = v
             number += _ONE
             for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
                 u = np.uint64(targets[k])
                 found = here + lengths[k]
-                if not done[t, u] and (parent[i, u] < 0 or found < distance[i, u]):
-                    distance[i, u], parent[i, u], arc[i, u] = found, v, k
-                    keys[t, count], turns[t, count], vertices[t, count] = found, turn, u
-                    _rise(keys, turns, vertices, t, count)
+                if parent[u] < 0:
+                    _put_or_above(heap, count, u, found, turn)
                     count += _ONE
-                    turn += 1
-        for j in range(number):
-            done[t, np.uint64(order[i, j])] = 0
+                elif found < distance[u]:
+                    _put_or_above(heap, np.uint64(heap[3][u]), u, found, turn)
+                else:
+                    continue
+                distance[u], parent[u], arc[u] = found, v, k
+                turn += 1
         reached[i] = number
 
 

@@ -140,9 +140,9 @@ def dijkstra_each(
 
 
 def _in_blocks(G: BackendGraph, sources: np.ndarray, column: Column) -> Iterator[Paths]:
-    n, room, threads = len(G), len(column.values) + 1, available_threads()
-    heaps = [np.empty((threads, room), kind) for kind in (column.values.dtype, np.int64, np.int32)]
-    done, size, begin = np.zeros((threads, n), np.uint8), threads, 0
+    n, threads = len(G), available_threads()
+    kinds = column.values.dtype, np.int64, np.int32, np.uint32
+    heaps, size, begin = [np.empty((threads, n), kind) for kind in kinds], threads, 0
     while begin < len(sources):
         block = sources[begin : begin + size]
         begin, shape = begin + len(block), (len(block), n)
@@ -153,9 +153,9 @@ def _in_blocks(G: BackendGraph, sources: np.ndarray, column: Column) -> Iterator
             np.zeros(len(block), np.int64),
         )
         found = distance, order, parent, arc, reached
-        work = len(block) * (_PER_ARC * room + _PER_VERTEX * n)
+        work = len(block) * (_PER_ARC * len(column.values) + _PER_VERTEX * n)
         rows = G.rows.offsets, G.rows.targets
-        launch(search_each_by_length, *rows, column.values, block, *heaps, done, *found, work=work)
+        launch(search_each_by_length, *rows, column.values, block, *heaps, *found, work=work)
         for row, number in enumerate(reached.tolist()):
             vertices, before = order[row, :number], parent[row]
             yield _found(G, column, distance[row], vertices, before, arc[row])
