@@ -12,8 +12,8 @@ import edgewise as ew
 WEIGHTS = ("int32", "int64", "float32", "float64")
 
 
-def dependencies(graph, sources, *, weighted=False, endpoints=False):
-    """The sums over sources on vertices, shape (n,), and on arcs, shape (m,)."""
+def dependencies(graph, sources, *, targets=None, weighted=False, endpoints=False):
+    """The sums over sources on vertices, shape (n,), and on arcs, shape (m,); of paths to targets, if there are any."""
     lengths = graph.weights.tolist() if weighted else [1] * graph.num_arcs
     out = [[] for _ in range(graph.num_vertices)]
     ends = zip(graph.sources.tolist(), graph.targets.tolist(), strict=True)
@@ -32,7 +32,8 @@ def dependencies(graph, sources, *, weighted=False, endpoints=False):
         for v in reversed(order):
             for arc, u, length in out[v]:
                 if distance[u] == distance[v] + length:
-                    share = count[v] / count[u] * (1 + dependency[u])
+                    ends = targets is None or u in targets
+                    share = count[v] / count[u] * (ends + dependency[u])
                     dependency[v] += share
                     on_arcs[arc] += share
             if v != source:

@@ -105,6 +105,7 @@ _OPTIONS = {
     "bfs_depth": "ew.bfs(g, ids, max_depth=2, memory_limit=limit)",
     "sssp_eight_threads": "ew.sssp(g, 0, schedule=ew.Schedule(num_threads=8), memory_limit=limit)",
     "betweenness_one_thread": f"ew.betweenness(g, sources=[0, 1], schedule={_ONE}, memory_limit=limit)",
+    "betweenness_targets": "ew.betweenness(g, k=4, targets=ids, memory_limit=limit)",
     "betweenness_endpoints": "ew.betweenness(g, k=4, normalized=False, endpoints=True, memory_limit=limit)",
     "betweenness_checkpoint": "ew.betweenness(g, k=2, checkpoint=file, memory_limit=limit)",
     "edge_betweenness_checkpoint": "ew.edge_betweenness(g, k=2, checkpoint=file, memory_limit=limit)",

@@ -42,6 +42,9 @@ def compare_all(graph, kinds):
     given, sources = weighted(graph, weights), range(0, n, n // 2 + 1)
     compare(given, sources, options={"weighted": True, "endpoints": True})
     compare(graph, sources, ew.edge_betweenness)
+    some = np.arange(n // 2, n)
+    compare(graph, sources, options={"targets": graph.ids_of(some)})
+    compare(given, sources, ew.edge_betweenness, {"weighted": True, "targets": given.ids_of(some)})
     assert "powers" in compare(given, sources, ew.edge_betweenness, {"weighted": True}, LIMIT=0.0)
 
 
@@ -78,6 +81,8 @@ def compare_refusals():
     compare(lost, [2], options={"weighted": True})
     told = ew.Schedule(balance=ew.MergePath())
     refused(ScheduleError, "of edges", lambda: ew.edge_betweenness(lost, device="cuda", schedule=told))
+    to_some = {"targets": [0, 3], "device": "cuda", "schedule": told}
+    refused(ScheduleError, "to some targets", lambda: ew.betweenness(lost, **to_some))
     refused(
         ScheduleError, "by weights", lambda: ew.betweenness(lost, weighted=True, device="cuda", schedule=told)
     )

@@ -130,6 +130,54 @@ def test_how_values_are_scaled():
     np.testing.assert_allclose(ew.betweenness(one_way, normalized=False, device="cpu").centrality, [0, 1, 0])
 
 
+@pytest.mark.parametrize("name", battery.graphs())
+@pytest.mark.parametrize("weighted", [False, True])
+def test_paths_to_some_vertices(name, weighted):
+    graph = battery.graphs()[name]
+    n = graph.num_vertices
+    if n == 0 or (weighted and name == "zero weights"):
+        return
+    random = np.random.default_rng(n)
+    sources, targets = (random.choice(n, min(n, 9), replace=False) for _ in range(2))
+    expected = dependencies(graph, sources, targets=set(targets.tolist()), weighted=weighted)
+    for algorithm, sums in zip((ew.betweenness, ew.edge_betweenness), expected, strict=True):
+        for threads in (1, 3):
+            how = {"weighted": weighted, "device": "cpu", "schedule": ew.Schedule(num_threads=threads)}
+            found = algorithm(graph, sources=sources, targets=targets, **how)
+            np.testing.assert_allclose(found.dependency, sums, rtol=1e-12, atol=1e-12)
+            everywhere = algorithm(graph, sources=sources, targets=range(n), **how)
+            np.testing.assert_array_equal(
+                everywhere.dependency, algorithm(graph, sources=sources, **how).dependency
+            )
+        assert found.verify(graph)
+        assert everywhere.verify(graph)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_paths_to_some_vertices_are_those_of_networkx(directed):
+    for seed in range(6):
+        graph, known = drawn_for_networkx(seed, directed)
+        draw = random.Random(seed)
+        sources, targets = draw.sample(list(known), 4), set(draw.sample(list(known), 5))
+        for weight, normalized in itertools.product((None, "weight"), (False, True)):
+            expected = nx.betweenness_centrality_subset(known, sources, targets, normalized, weight)
+            found = ew.betweenness(
+                graph, sources=sources, targets=targets, weighted=weight is not None, normalized=normalized
+            )
+            np.testing.assert_allclose(
+                found.centrality, [expected[v] for v in range(graph.num_vertices)], atol=1e-14
+            )
+
+
+def test_wrong_sums_of_paths_to_some_vertices_are_found():
+    graph = battery.graphs()["just over a warp"]
+    for algorithm in (ew.betweenness, ew.edge_betweenness):
+        some, others = (algorithm(graph, targets=[4, 7, end], device="cpu") for end in (11, 12))
+        some.dependency = others.dependency
+        with pytest.raises(VerificationError, match="by its paths it has"):
+            some.verify(graph)
+
+
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("seed", range(8))
 def test_values_are_those_of_networkx(directed, seed):
@@ -267,12 +315,17 @@ def test_refusals():
         ({"memory_limit": "1 giga"}, "memory_limit is '1 giga'; expected a number of bytes"),
         ({"k": 1, "sources": ["a"]}, "both k and sources are given"),
         ({"sources": []}, "there are none"),
-        ({"sources": ["a", "a"]}, "one is given twice"),
+        ({"sources": ["a", "a"]}, "sources: one is given twice"),
+        ({"targets": []}, "targets: there are none"),
+        ({"targets": ["a", "a"]}, "targets: one is given twice"),
+        ({"targets": ["a"], "endpoints": True}, "both targets and endpoints are given; expected one of them"),
     ):
         with pytest.raises(ParameterError, match=problem):
             ew.betweenness(graph, device="cpu", **arguments)
     with pytest.raises(GraphError):
         ew.betweenness(graph, sources=["d"], device="cpu")
+    with pytest.raises(GraphError):
+        ew.betweenness(graph, targets=["a", "d"], device="cpu")
     with pytest.raises(ParameterError, match="k is 1; expected none, for there is no vertex"):
         ew.betweenness(ew.Graph.from_edges([], []), k=1, device="cpu")
     with pytest.raises(ScheduleError, match="no manual delivery"):

@@ -159,6 +159,10 @@ def test_files_of_other_runs_are_refused(graph, tmp_path):
         (lambda: ew.betweenness(graph, k=60, seed=2, checkpoint=path), "is that of other arguments"),
         (lambda: ew.betweenness(graph, checkpoint=path), "is that of other arguments"),
         (
+            lambda: ew.betweenness(graph, k=60, seed=1, targets=[0], checkpoint=path),
+            "is that of other arguments",
+        ),
+        (
             lambda: ew.betweenness(graph, k=60, seed=1, endpoints=True, checkpoint=path),
             "is that of other arguments",
         ),

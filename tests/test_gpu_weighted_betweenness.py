@@ -52,6 +52,17 @@ def test_small_graphs(name, form):
             assert both(full, sources, algorithm=algorithm, **options).verify(full)
 
 
+@pytest.mark.parametrize("weighs", [False, True])
+@pytest.mark.parametrize("algorithm", [ew.betweenness, ew.edge_betweenness])
+@pytest.mark.parametrize("name", [*SMALL, *LARGE])
+def test_paths_to_some_vertices(name, algorithm, weighs):
+    graph = weighted(SMALL[name] if name in SMALL else LARGE[name](), "int64")
+    random, n = np.random.default_rng(3), graph.num_vertices
+    sources, targets = (random.choice(n, min(n, count), replace=False) for count in (5, 40))
+    result = both(graph, sources, algorithm=algorithm, weighted=weighs, targets=targets)
+    assert result.verify(graph)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_drawn_graphs(form):
     algorithm, options = FORMS[form]

@@ -1,8 +1,8 @@
 """Betweenness centrality.
 
 Result. For each vertex, over all pairs of other vertices, the sum of the shares of shortest paths between them that go
-through it; from all sources, from sources drawn at random, or from given ones. Shortest paths have the fewest arcs, or
-the least weight.
+through it; from all sources, from sources drawn at random, or from given ones; to all vertices, or to given ones.
+Shortest paths have the fewest arcs, or the least weight.
 
 Idea. The dependency of a source on a vertex is the share of all shortest paths from the source that go through the
 vertex. It follows from the dependencies on the vertices after it, so a search from each source, and a walk back, find
@@ -62,6 +62,7 @@ def betweenness(
     *,
     k: int | None = None,
     sources: Any = None,
+    targets: Any = None,
     seed: int = 0,
     weighted: bool | None = None,
     normalized: bool = True,
@@ -83,16 +84,19 @@ def betweenness(
         graph: directed or undirected.
         k: the number of sources to draw at random, without repetition, instead of all vertices.
         sources: the sources instead, a list of the user's ids.
+        targets: a list of ids: only paths that end there count, of which none begins and ends at one vertex. None for
+            all vertices. On a GPU, sources are done one after the other then.
         seed: the seed of the drawing.
         weighted: True for shortest paths of the least weight; weights must be positive. False or None for those of the
             fewest arcs, whether there are weights or not, as in NetworkX.
         normalized: divide by the number of pairs of other vertices; else pairs of an undirected graph count once.
-            Sums over some sources are scaled up to those over all, as in NetworkX (3.5): see `scale_factors`.
-        endpoints: count paths for their ends, too.
+            Sums over some sources are scaled up to those over all, as in NetworkX (3.5): see `scale_factors`. With
+            `targets` they are not, as in its ``betweenness_centrality_subset``.
+        endpoints: count paths for their ends, too; not with `targets`.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress counts
             sources. Under a tight limit, fewer sources are done at a time. There is no delivery to choose. On a GPU, a
             schedule with a balance, a layout or a buffer makes it run as a program, one source after the other, which
-            can be pulled or buffered; weights are refused then.
+            can be pulled or buffered; weights and targets are refused then.
         checkpoint: the name of a file for partial sums. They are written every ten seconds and when the run is
             interrupted, and a later call with the same arguments goes on from there, to the same values: on the same
             kind of device, on a GPU with the same number of sources at a time, or by the same schedule. The file is
@@ -109,9 +113,9 @@ def betweenness(
     Raises:
         GraphError: a source that is not in the graph; weights that are missing, not positive, or lost beside a distance
             when they are added to it as float64.
-        ParameterError: `k` is not an integer from 1 to n; `sources` is empty, repeats one, or is given beside `k`; the
-            seed is not an integer of at least 0; the checkpoint is damaged, or that of another graph or of other
-            arguments.
+        ParameterError: `k` is not an integer from 1 to n; `sources` or `targets` is empty, or repeats one; `sources` is
+            given beside `k`, or `targets` beside `endpoints`; the seed is not an integer of at least 0; the checkpoint
+            is damaged, or that of another graph or of other arguments.
         OutputError: the checkpoint cannot be written before the run. Later a warning says so
             (`edgewise.errors.NotKeptWarning`), and the run goes on, or ends by what interrupted it.
         ScheduleError: a device, a delivery, a balance or a layout that does not exist; ``EdgeBased()`` without a
@@ -123,7 +127,9 @@ def betweenness(
     weighted = uses_weights("betweenness", graph, weighted, by_itself=False)
     check_flags(ParameterError, "betweenness: ", normalized=normalized, endpoints=endpoints)
     on = ON_VERTICES_AND_ENDS if endpoints else ON_VERTICES
+    if endpoints and targets is not None:
+        raise ParameterError("betweenness: both targets and endpoints are given; expected one of them")
     asked = asked_sources("betweenness", graph, k, sources, seed)
     how = device, schedule, progress, memory_limit, checkpoint, distributed
-    total, chosen, run = sum_dependencies(asked, weighted, on, *how)
-    return BetweennessResult(graph, run, total, chosen, weighted, on, normalized)
+    total, chosen, ends, run = sum_dependencies(asked, targets, weighted, on, *how)
+    return BetweennessResult(graph, run, total, chosen, ends, weighted, on, normalized)

@@ -4,9 +4,10 @@ From a source, a search finds distances, and the vertices in their order: breadt
 arc from v to w is on shortest paths if the distance of w is that of v plus the length of the arc. Along these arcs the
 shortest paths to each vertex are counted; breadth-first search counts while it searches. On the way back each vertex v
 adds up, over its arcs on shortest paths, ``paths(v) / paths(w) * (1 + dependency(w))``, the dependency on the arc.
-``share(w)``, that is ``(1 + dependency(w)) / paths(w)``, takes the place of the count of w for that. Each of several
-sources has a row of dependencies, on vertices or on arcs, and threads add these rows in the order of the sources. So
-the result depends neither on threads nor on the number of rows.
+``share(w)``, that is ``(1 + dependency(w)) / paths(w)``, takes the place of the count of w for that; where paths count
+to some vertices only, others have 0 in place of the 1. Each of several sources has a row of dependencies, on vertices
+or on arcs, and threads add these rows in the order of the sources. So the result depends neither on threads nor on the
+number of rows.
 
 On a lattice the number of shortest paths doubles about every other level, and leaves the range of float64 after a
 thousand. It is ``count * 2**(512 * power)``; powers are not used until a count has grown large. Scaling by powers of
@@ -229,6 +230,7 @@ def _go_back(
     reached: Any,
     with_powers: Any,
     on: Any,
+    is_target: Any,
     row: Any,
 ) -> None:
     """Write the dependency on each vertex that was reached, or on each arc on shortest paths.
@@ -240,6 +242,7 @@ def _go_back(
         i -= _ONE
         v = np.uint64(queue[i])
         here, mine, paths, total = distance[v], power[v], count[v], 0.0
+        ends = 1.0 if len(is_target) == 0 else np.float64(is_target[v])
         first, end = np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])
         if on == ON_ARCS:
             for k in range(first, end):
@@ -250,7 +253,7 @@ def _go_back(
             for k in range(first, end):
                 total += _share_along(arcs, k, here, mine, distance, count, power, with_powers)
             row[v] = total * paths
-        count[v] = (1.0 + total * paths) / paths
+        count[v] = (ends + total * paths) / paths
 
 
 @inlined_function
@@ -263,7 +266,9 @@ def _forget(distance: Any, on: Any, row: Any) -> None:
 
 
 @device_function
-def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: Any, row: Any) -> None:
+def _depend(
+    control: Any, arcs: Any, source: Any, on: Any, is_target: Any, state: Any, thread: Any, row: Any
+) -> None:
     """Write the dependencies of one source on each vertex or arc."""
     distance, count, power = state.distance[thread], state.paths[thread], state.power[thread]
     queue, heap = state.queue[thread], state.heap
@@ -287,7 +292,7 @@ def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: A
         with_powers = _count_in_order(control, arcs, source, distance, count, power, queue, reached)
     else:
         reached, with_powers = _search_and_count(control, arcs, source, distance, count, power, queue)
-    _go_back(arcs, distance, count, power, queue, reached, with_powers, on, row)
+    _go_back(arcs, distance, count, power, queue, reached, with_powers, on, is_target, row)
     _forget(distance, on, row)
     if on != ON_ARCS:
         row[source] = 0.0
@@ -299,7 +304,16 @@ def _depend(control: Any, arcs: Any, source: Any, on: Any, state: Any, thread: A
 
 @team_kernel
 def accumulate(
-    thread: Any, size: Any, control: Any, arcs: Any, sources: Any, begin: Any, end: Any, on: Any, state: Any
+    thread: Any,
+    size: Any,
+    control: Any,
+    arcs: Any,
+    sources: Any,
+    begin: Any,
+    end: Any,
+    on: Any,
+    is_target: Any,
+    state: Any,
 ) -> None:
     """Add up the dependencies of some of the sources, after those before them.
 
@@ -307,6 +321,7 @@ def accumulate(
         arcs: see `common.lengths.WeightedArcs`.
         sources: int64, shape (k,); those from ``begin`` to before ``end`` are added.
         on: `ON_VERTICES`, `ON_VERTICES_AND_ENDS` or `ON_ARCS`.
+        is_target: bool, shape (n,): whether paths to each vertex count; of shape (0,) if all do. Then ends may count.
         state: see `Accumulation`; `total` holds the sums over the sources before.
     """
     rows, total, width = state.rows, state.total, len(state.total)
@@ -318,7 +333,7 @@ def accumulate(
             i = claim(control, _SOURCES, 1, count)
             if i == count:
                 break
-            _depend(control, arcs, np.uint64(sources[first + i]), on, state, thread, rows[i])
+            _depend(control, arcs, np.uint64(sources[first + i]), on, is_target, state, thread, rows[i])
         if barrier(control, size) or state.lost[0] != 0:
             return
         if thread == 0:

@@ -1,8 +1,8 @@
 """Sums of dependencies over sources on a GPU.
 
-Sums on vertices along paths of the fewest arcs take many sources at a time (`cuda_batched`). Sums by weights or on arcs
-take one source after the other (`cuda_weighted`), and so does a program. With a checkpoint, sums are copied to the host
-from time to time.
+Sums on vertices along paths of the fewest arcs take many sources at a time (`cuda_batched`). Sums by weights, on arcs
+or of paths to some vertices take one source after the other (`cuda_weighted`), and so does a program. With a
+checkpoint, sums are copied to the host from time to time.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ import numpy as np
 
 from edgewise.algorithms.betweenness import cuda_batched, cuda_weighted, program
 from edgewise.algorithms.betweenness.checkpoint import Checkpoint
-from edgewise.algorithms.betweenness.cpu import ON_ARCS, ON_VERTICES_AND_ENDS
+from edgewise.algorithms.betweenness.cpu import ON_VERTICES_AND_ENDS
 from edgewise.algorithms.betweenness.job import Job
 from edgewise.algorithms.betweenness.lengths import WeightLost, arcs_for, refusal_of_weights
 from edgewise.execution import Execution
@@ -43,7 +43,7 @@ def sum_over(job: Job, sources: np.ndarray, run: Execution) -> Any:
     def one_by_one(done: int, total: Any) -> Iterator[int]:
         try:
             yield from cuda_weighted.accumulate(
-                graph, sources, done, job.weighted, job.on, job.dtype, total, run
+                graph, sources, done, job.weighted, job.on, job.is_target, job.dtype, total, run
             )
         except WeightLost:
             raise refusal_of_weights(job.name) from None
@@ -52,7 +52,7 @@ def sum_over(job: Job, sources: np.ndarray, run: Execution) -> Any:
         step = len(sources) if job.checkpoint is None else width
         return cuda_batched.accumulate(graph, sources, done, width, step, _with_ends(job), total, run)
 
-    if job.weighted or job.on == ON_ARCS:
+    if not job.in_batches:
         return _sum(job, sources, run, one_by_one, 1, "1")
     width = cuda_batched.sources_at_a_time(graph, len(sources), run.memory_limit)
     return _sum(job, sources, run, in_batches, width, str(width))
@@ -86,7 +86,7 @@ def _sum(job: Job, sources: np.ndarray, run: Execution, add_up: _AddUp, width: i
             tell(done)
         return total
     arcs, form = arcs_for(job.graph, job.weighted), f"on a GPU, {form} at a time"
-    with Checkpoint(job.checkpoint, job.name, arcs, sources, job.on, form) as kept:
+    with Checkpoint(job.checkpoint, job.name, arcs, sources, job.on, form, *job.told) as kept:
         sums = np.zeros(job.num_sums)
         begin = kept.begin(sums, count, run)
         total = copy_of(sums)

@@ -6,8 +6,9 @@ number of its in-edges on shortest paths. Then supersteps go from the source out
 paths over these in-edges. For each of its own arcs on shortest paths, it takes one from the number of the vertex there,
 which is in the next superstep when its number comes to 0. So nothing is sorted by distance, and the vertices of a
 superstep may have very different distances. The way back goes through the same supersteps, the last one first: each
-vertex adds up, over its out-edges on shortest paths, the shares ``(1 + dependency) / paths`` of the vertices there, and
-writes its own. One lane looks at each arc then. Where sums are on arcs, it adds the arc's dependency to the arc's sum.
+vertex adds up, over its out-edges on shortest paths, the shares ``(1 + dependency) / paths`` of the vertices there
+(with 0 in place of 1 for those to which paths do not count), and writes its own. One lane looks at each arc then. Where
+sums are on arcs, it adds the arc's dependency to the arc's sum.
 
 Atomic operations only count arcs. What is added up follows from the graph alone, row by row
 (`edgewise.primitives.row_sums`), and source after source. So the same call gives the same bits, which differ from the
@@ -68,7 +69,7 @@ from edgewise.kernels.cuda.device import (
     thread_index,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
-from edgewise.kernels.cuda.memory import empty, wait, zeros
+from edgewise.kernels.cuda.memory import copy_of, empty, wait, zeros
 from edgewise.primitives import near_far_piles
 from edgewise.primitives.deal import degree
 from edgewise.primitives.near_far_piles import SUPERSTEPS, Piles, make_piles
@@ -98,6 +99,7 @@ class Accumulation(NamedTuple):
         n, source: vertices and the source.
         on: what dependencies are on; see `cpu`.
         has_long: whether there are long rows.
+        some_targets: whether only paths to some vertices count.
         depth: the superstep from which on paths are counted, not 0 with powers.
     """
 
@@ -107,6 +109,7 @@ class Accumulation(NamedTuple):
     source: int
     on: int
     has_long: bool
+    some_targets: bool
     depth: int
 
 
@@ -177,7 +180,10 @@ def _make_share_sums(is_shortest: Any, with_powers: bool) -> tuple[Any, Any]:
         if leads:
             paths = it.state.paths[v]
             dependency = shares * paths
-            it.state.shares[v] = (1.0 + dependency) / paths
+            ends = 1.0
+            if it.some_targets:
+                ends = np.float64(it.state.is_target[v])
+            it.state.shares[v] = (ends + dependency) / paths
             if it.on != ON_ARCS and v != it.source:
                 it.state.totals[v] += dependency + (1.0 if it.on == ON_VERTICES_AND_ENDS else 0.0)
 
@@ -299,7 +305,7 @@ def make_kernel(distance: np.dtype, weighted: bool, with_powers: bool) -> Any:
         powers = cuda.shared.array(SHARED_SUMS, INT32)
         taken = cuda.shared.array(1, INT64)
         graph, state, n, source, on = given.graph, given.state, given.n, given.source, given.on
-        it = Source(graph, state, n, source, on, given.has_long, sums, powers, taken)
+        it = Source(graph, state, n, source, on, given.has_long, given.some_targets, sums, powers, taken)
         passes, generation = np.int64(0), np.int64(0)
         if with_powers:
             _give_powers(given.depth, state)
@@ -340,7 +346,9 @@ def _on_gpu(graph: Graph, weighted: bool, run: Execution) -> tuple[WeightedOnGpu
     return WeightedOnGpu(offsets, targets, targets, in_offsets, in_sources, in_sources), None
 
 
-def _make_search(piles: Piles, n: int, m: int, control: Any, total: Any) -> WeightedSearch:
+def _make_search(
+    piles: Piles, n: int, m: int, is_target: np.ndarray, control: Any, total: Any
+) -> WeightedSearch:
     """Arrays for sums, as a kernel takes them, without room for powers."""
     room = m // LONG + 1
     return WeightedSearch(
@@ -351,6 +359,7 @@ def _make_search(piles: Piles, n: int, m: int, control: Any, total: Any) -> Weig
         paths=empty(n, np.float64),
         powers=empty(1, np.int32),
         shares=empty(n, np.float64),
+        is_target=copy_of(is_target.view(np.uint8)),
         totals=total,
         long_rows=empty(room, np.int64),
         long_out_rows=empty(room, np.int64),
@@ -365,6 +374,7 @@ def accumulate(
     done: int,
     weighted: bool,
     on: int,
+    is_target: np.ndarray,
     distance: np.dtype,
     total: Any,
     run: Execution,
@@ -377,6 +387,7 @@ def accumulate(
         done: how many.
         weighted: whether arcs have the lengths of their weights.
         on: what dependencies are on; see `cpu`.
+        is_target: see `Job`.
         distance: the dtype of distances.
         total: float64 on the GPU, shape (n,) or (m,).
         run: the run that this is.
@@ -391,7 +402,7 @@ def accumulate(
     delta, unreached = gpu_delta(graph) if weighted else float(n), sssp_cuda.unreached_key(distance)
     piles = make_piles(n, m, distance, host=HOST)
     host, control = piles.host, zeros(CONTROL.size, np.int64)
-    search = _make_search(piles, n, m, control, total)
+    search = _make_search(piles, n, m, is_target, control, total)
     over, had_powers, supersteps = done, 0, np.zeros(2, np.int64)
 
     def ask(_: int) -> None:
@@ -400,7 +411,7 @@ def accumulate(
 
     def count(source: int, with_powers: bool, depth: int) -> None:
         control.fill(0)
-        given = Accumulation(on_gpu, search, n, source, on, has_long, depth)
+        given = Accumulation(on_gpu, search, n, source, on, has_long, len(is_target) > 0, depth)
         _kernel(*kinds, with_powers).start([given])
         wait(host, ask)
 

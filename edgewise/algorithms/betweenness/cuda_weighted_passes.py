@@ -13,6 +13,7 @@ from edgewise.kernels.cuda.arguments import (
     Int32s,
     Int64s,
     Keys,
+    Uint8s,
     Uint32s,
 )
 from edgewise.kernels.cuda.device import (
@@ -36,6 +37,7 @@ class WeightedSearch(NamedTuple):
         starts: (n + 2,): where supersteps begin in it.
         paths, powers: (n,): numbers of paths; powers only if there are any.
         shares: (n,).
+        is_target: (n,): 1 for vertices to which paths count, if it is not all.
         totals: sums of dependencies on vertices, (n,), or on arcs, (m,).
         long_rows, long_out_rows: (m // LONG + 1,): room for long rows.
         control, host: zeros, see `cuda_batch.CONTROL`; words in the host's memory.
@@ -48,6 +50,7 @@ class WeightedSearch(NamedTuple):
     paths: Float64s
     powers: Int32s
     shares: Float64s
+    is_target: Uint8s
     totals: Float64s
     long_rows: Int64s
     long_out_rows: Int64s
@@ -64,6 +67,7 @@ class Source(NamedTuple):
         n, source: vertices and the source.
         on: what dependencies are on; see `cpu`.
         has_long: whether there are long rows.
+        some_targets: whether only paths to some vertices count.
         sums, powers, taken: see `edgewise.primitives.row_sums.Worklist`.
     """
 
@@ -73,6 +77,7 @@ class Source(NamedTuple):
     source: Any
     on: Any
     has_long: Any
+    some_targets: Any
     sums: Any
     powers: Any
     taken: Any

@@ -10,7 +10,7 @@ from edgewise.algorithms.betweenness.launching import sum_on_cpu
 from edgewise.algorithms.betweenness.lengths import exact_dtype
 from edgewise.algorithms.betweenness.memory import MOST_SOURCES, RANK_BYTES
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
-from edgewise.algorithms.common.sources import Asked
+from edgewise.algorithms.common.sources import Asked, asked_vertices
 from edgewise.errors import DistributedError
 from edgewise.execution import Execution, Progress, rest_of, threads_of
 from edgewise.graph import Arrays, least_pages
@@ -22,6 +22,7 @@ from edgewise.text import shown
 
 def sum_dependencies(
     asked: Asked,
+    targets: Any,
     weighted: bool,
     on: int,
     device: Any,
@@ -30,12 +31,13 @@ def sum_dependencies(
     memory_limit: float | str | None,
     checkpoint: Any,
     distributed: bool,
-) -> tuple[Any, np.ndarray, Execution]:
+) -> tuple[Any, np.ndarray, np.ndarray | None, Execution]:
     """The sums of dependencies over sources, float64, shape (num_sums,), on the GPU if the run is there; the indices of
-    the sources; the run.
+    the sources, and of the targets, if there are some; the run.
 
     Args:
         asked: the sources, with the call and its graph.
+        targets: the ids of vertices to which paths count, or None for all.
         weighted, on, checkpoint: see `Job`.
         device, schedule, progress, memory_limit, distributed: see `edgewise.algorithms.common.dispatch.begin`.
 
@@ -51,7 +53,12 @@ def sum_dependencies(
         )
     name, graph, choosing = asked.name, asked.graph, asked.choosing()
     n, m = graph.num_vertices, graph.num_arcs
-    job = Job(name, graph, weighted, on, exact_dtype(name, graph, weighted), choosing.kept, checkpoint)
+    ends = None if targets is None else asked_vertices(name, graph, targets)._replace(argument="targets")
+    is_target = np.zeros(0 if ends is None else n, np.bool_)
+    if ends is not None:
+        choosing = in_turn(choosing, ends.choosing())
+    beside = choosing.kept + len(is_target)
+    job = Job(name, graph, weighted, on, exact_dtype(name, graph, weighted), beside, checkpoint, is_target)
     if distributed:
         job = job._replace(beside=job.beside + RANK_BYTES * job.num_sums)
 
@@ -65,8 +72,8 @@ def sum_dependencies(
         return job.gpu_bytes(asked.number, as_bytes(f"{name}: memory_limit", memory_limit))
 
     program: Form | str = Form("betweenness.cuda.sum_by_program", no_memory, (Pull, Buffered))
-    if weighted or on == ON_ARCS:
-        program = "of edges," if on == ON_ARCS else "by weights"
+    if not job.in_batches:
+        program = "of edges," if on == ON_ARCS else "by weights" if weighted else "to some targets"
     task = begin(
         name,
         graph,
@@ -75,7 +82,7 @@ def sum_dependencies(
         progress,
         memory_limit,
         work=job.work(asked.number),
-        rounds=(asked.number if weighted else -(-asked.number // MOST_SOURCES)) * 2 * levels(n, m),
+        rounds=(-(-asked.number // MOST_SOURCES) if job.in_batches else asked.number) * 2 * levels(n, m),
         arrays=Arrays.BOTH_WAYS,
         cpu=Form(sum_on_cpu, memory),
         cuda=Form("betweenness.cuda.sum_over", gpu_memory, arrays=Arrays.both_ways(weighted)),
@@ -88,6 +95,9 @@ def sum_dependencies(
         distributed=distributed,
         stays=job.checkpoint is not None,
     )
-    sources = asked.indices()
+    sources, wanted = asked.indices(), None
+    if ends is not None:
+        wanted = ends.indices()
+        is_target[wanted] = True
     total, run = task.find(job, sources, total=len(sources))
-    return total, sources, run
+    return total, sources, wanted, run

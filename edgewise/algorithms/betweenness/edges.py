@@ -97,6 +97,7 @@ def edge_betweenness(
     *,
     k: int | None = None,
     sources: Any = None,
+    targets: Any = None,
     seed: int = 0,
     weighted: bool | None = None,
     normalized: bool = True,
@@ -115,9 +116,9 @@ def edge_betweenness(
 
     Args:
         graph: directed or undirected.
-        k, sources, seed, weighted: as for `betweenness`.
+        k, sources, targets, seed, weighted: as for `betweenness`.
         normalized: divide by the number of pairs of vertices; else pairs of an undirected graph count once. Sums over
-            some sources are scaled up to those over all, as in NetworkX.
+            some sources are scaled up to those over all, as in NetworkX; with `targets` they are not.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress counts
             sources. On the CPU, each source of a batch has a number for each arc; a batch has at most four sources for
             each thread, fewer beyond 4 GiB (but one for each thread) or under a tight limit. There is no delivery, no
@@ -136,5 +137,5 @@ def edge_betweenness(
     check_flags(ParameterError, "edge_betweenness: ", normalized=normalized)
     asked = asked_sources("edge_betweenness", graph, k, sources, seed)
     how = device, schedule, progress, memory_limit, checkpoint, distributed
-    total, chosen, run = sum_dependencies(asked, weighted, ON_ARCS, *how)
-    return EdgeBetweennessResult(graph, run, total, chosen, weighted, ON_ARCS, normalized)
+    total, chosen, ends, run = sum_dependencies(asked, targets, weighted, ON_ARCS, *how)
+    return EdgeBetweennessResult(graph, run, total, chosen, ends, weighted, ON_ARCS, normalized)

@@ -22,6 +22,7 @@ class Job(NamedTuple):
         dtype: that of distances.
         beside: bytes that the sources take, and on one of several ranks sums that it sends and receives.
         checkpoint: the name of a file that keeps the sums of an interrupted run; None for no such file.
+        is_target: bool, shape (n,): whether paths to each vertex count; of shape (0,) if all do.
     """
 
     name: str
@@ -31,6 +32,17 @@ class Job(NamedTuple):
     dtype: np.dtype
     beside: int
     checkpoint: Any
+    is_target: np.ndarray
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether a GPU does many sources at a time: for sums on vertices, along paths of the fewest arcs to all."""
+        return not self.weighted and self.on != ON_ARCS and len(self.is_target) == 0
+
+    @property
+    def told(self) -> tuple[np.ndarray, ...]:
+        """What a checkpoint is told of targets: nothing if all vertices are."""
+        return (self.is_target,) if len(self.is_target) else ()
 
     @property
     def num_sums(self) -> int:
@@ -46,8 +58,8 @@ class Job(NamedTuple):
     def gpu_bytes(self, num_sources: int, memory_limit: int | None) -> int:
         """The GPU's memory that `num_sources` sources take beside the graph; of fewer at a time under a limit."""
         n, m = self.graph.num_vertices, self.graph.num_arcs
-        if self.weighted or self.on == ON_ARCS:
-            return source_bytes(n, m, self.num_sums)
+        if not self.in_batches:
+            return source_bytes(n, m, self.num_sums) + len(self.is_target)
         if memory_limit is None:
             return batch_bytes(n, m, 1)
         return batch_beside(n, m, num_sources, memory_limit, *self.graph.gpu.sizes(Arrays.BOTH_WAYS))

@@ -24,14 +24,15 @@ def sum_on_cpu(job: Job, sources: np.ndarray, run: Execution) -> np.ndarray:
     arcs, state = arcs_for(job.graph, job.weighted), make_accumulation(size)
 
     def add_up(begin: int, end: int) -> None:
-        run.launch(accumulate, arcs, sources, begin, end, job.on, state, work=job.work(end - begin))
+        whose = sources, begin, end, job.on, job.is_target
+        run.launch(accumulate, arcs, *whose, state, work=job.work(end - begin))
         if state.lost[0]:
             raise refusal_of_weights(job.name)
 
     if job.checkpoint is None:
         add_up(0, count)
         return state.total
-    with Checkpoint(job.checkpoint, job.name, arcs, sources, job.on) as kept:
+    with Checkpoint(job.checkpoint, job.name, arcs, sources, job.on, *job.told) as kept:
         done = kept.begin(state.total, count, run)
         while done < count:
             end = min(done + size.num_rows, count)

@@ -31,13 +31,19 @@ OF_HOPS = 1e-12
 
 
 def verify_dependencies(
-    graph: Graph, sources: np.ndarray, weighted: bool, on: int, total: np.ndarray
+    graph: Graph,
+    sources: np.ndarray,
+    targets: np.ndarray | None,
+    weighted: bool,
+    on: int,
+    total: np.ndarray,
 ) -> bool:
     """Check sums of dependencies against the graph: a search and O(n log n + m) for each source.
 
     Args:
         graph: the graph, n vertices and m arcs.
         sources: indices, shape (k,).
+        targets: indices of those to which paths count; None for all.
         weighted: whether the lengths of arcs are their weights.
         on: what dependencies are on; see `cpu`.
         total: float64, shape (n,), or (m,) on arcs.
@@ -49,14 +55,17 @@ def verify_dependencies(
     width = graph.num_arcs if on == ON_ARCS else n
     if total.shape != (width,):
         raise VerificationError(f"got {total.shape} values, expected one for each of {width} {what}")
-    expected, sum_of_all = np.zeros(width), np.zeros(2)
+    expected, sum_of_all, ends = np.zeros(width), np.zeros(2), np.ones(n)
+    if targets is not None:
+        ends[:] = 0
+        ends[targets] = 1
     powers, floats = np.empty(n, np.int64), np.empty((3, n))
     arcs, searched = arcs_for(graph, weighted), _in_wide_dtypes(graph) if weighted else graph
     for source in sources.tolist():
         distance = _distances(searched, source, weighted)
         reached = np.flatnonzero(distance >= 0)
         order = reached[np.argsort(distance[reached], kind="stable")]
-        run_alone(_add_up, arcs, order, on, distance, powers, *floats, expected, sum_of_all)
+        run_alone(_add_up, arcs, order, on, ends, distance, powers, *floats, expected, sum_of_all)
     right = np.isclose(total, expected, rtol=TOLERANCE, atol=NOTHING)
     if not right.all():
         i = int(np.argmin(right))
@@ -130,6 +139,7 @@ def _add_up(
     arcs: Any,
     order: Any,
     on: Any,
+    ends: Any,
     distance: Any,
     powers: Any,
     counts: Any,
@@ -138,7 +148,8 @@ def _add_up(
     expected: Any,
     sum_of_all: Any,
 ) -> None:
-    """Add the dependencies of one source, the first vertex in `order`, which is that of distances."""
+    """Add the dependencies of one source, the first vertex in `order`, which is that of distances; `ends` has 1 for
+    vertices to which paths count, and 0 for others."""
     for v in order:
         counts[v], powers[v], hops[v], dependency[v] = 0.0, 0, 0.0, 0.0
     source = order[0]
@@ -149,8 +160,8 @@ def _add_up(
                 _add(counts, powers, arcs.targets[k], v)
     for v in order:
         if v != source:
-            sum_of_all[0] += hops[v]
-            sum_of_all[1] += 1.0
+            sum_of_all[0] += ends[v] * hops[v]
+            sum_of_all[1] += ends[v]
         for k in range(np.int64(arcs.offsets[v]), np.int64(arcs.offsets[v + 1])):
             if _is_shortest(arcs, distance, v, k):
                 u = arcs.targets[k]
@@ -160,7 +171,7 @@ def _add_up(
         for k in range(np.int64(arcs.offsets[v]), np.int64(arcs.offsets[v + 1])):
             if _is_shortest(arcs, distance, v, k):
                 u = arcs.targets[k]
-                part = _quotient(counts, powers, v, u) * (1.0 + dependency[u])
+                part = _quotient(counts, powers, v, u) * (ends[u] + dependency[u])
                 dependency[v] += part
                 if on == ON_ARCS:
                     expected[k] += part
