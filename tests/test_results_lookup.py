@@ -402,7 +402,7 @@ def test_the_page_of_results_says_what_is_so():
                 found, value = list(found), pytest.approx(list(value), abs=5e-4)
             assert found == value, line
             told += 1
-    assert told == 12
+    assert told == 16
 
 
 def test_edges_in_networkx_graphs():

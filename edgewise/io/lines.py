@@ -206,6 +206,9 @@ class Scan:
     """A scan in progress: the edges read so far, and the arrays that the compiled code writes to. That of rows of
     neighbours is in `edgewise.io.rows`."""
 
+    #: The first of the weights so far that float64 does not hold, if all are integers and their edges were taken.
+    _inexact: int | None = None
+
     def __init__(self, file: TextFile, layout: LineLayout) -> None:
         self._file = file
         self._layout = layout
@@ -215,7 +218,6 @@ class Scan:
         self._names = NameRoom() if layout.names else None
         whole = tokens.INTEGERS if layout.whole_weights else tokens.FLOATS
         self._weight_kind = tokens.NO_WEIGHTS if layout.weight is None else whole
-        self._inexact: int | None = None
         self._begin()
 
     def _begin(self) -> None:
