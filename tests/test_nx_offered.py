@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import networkx as nx
 import pytest
@@ -215,3 +216,86 @@ def test_options_are_those_of_the_call_or_of_the_configuration() -> None:
         nx.pagerank(graph, backend="edgewise")
     with pytest.raises(TypeError, match="device"):
         list(nx.bfs_edges(graph, 0, backend="edgewise", device="cpu"))
+
+
+def test_keywords_of_a_run_are_those_that_are_described() -> None:
+    graph = nx.gnm_random_graph(40, 80, seed=1)
+    for function, wrong in (
+        (nx.betweenness_centrality, {"weighted": True}),
+        (nx.betweenness_centrality, {"sources": [1, 2]}),
+        (nx.pagerank, {"damping": 0.9}),
+        (nx.connected_components, {"progress": True}),
+        (nx.core_number, {"x": 1}),
+        (nx.bfs_edges, {"source": 0, "device": "cpu"}),
+    ):
+        for named in ({"backend": "edgewise"}, {}):
+            with (
+                nx.config.backend_priority(algos=["edgewise"]),
+                pytest.raises(TypeError, match="unexpected keyword argument") as told,
+            ):
+                function(graph, **wrong, **named)
+            assert list(wrong)[-1] in str(told.value)
+
+
+def test_a_device_that_is_none_is_refused_by_searches_from_all_nodes() -> None:
+    graph = nx.path_graph(4)
+    with nx.config.backends.edgewise(device="foo"):
+        for function in (nx.pagerank, lambda *args, **how: dict(nx.all_pairs_dijkstra(*args, **how))):
+            with pytest.raises(Exception, match="device is 'foo'; expected"):
+                function(graph, backend="edgewise")
+
+
+class Complement(nx.Graph):
+    """A graph that shows the edges that it does not store."""
+
+    def neighbors(self, node: Any) -> Any:
+        return iter(set(self) - set(self._adj[node]) - {node})
+
+    def __getitem__(self, node: Any) -> Any:
+        return {other: {} for other in self.neighbors(node)}
+
+
+class Counting(nx.DiGraph):
+    """A class that only writes in its own way."""
+
+    edge_attr_dict_factory = dict
+
+    def add_edge(self, *args: Any, **kwargs: Any) -> None:
+        super().add_edge(*args, **kwargs)
+
+
+def test_classes_that_show_other_edges_than_they_store_are_left_to_networkx() -> None:
+    shown = nx.path_graph(6, create_using=Complement)
+    for graph in (shown, shown.subgraph([0, 1, 2, 4])):
+        for name in ("core_number", "triangles", "pagerank", "connected_components"):
+            assert "Complement has __getitem__ of its own" in backend.can_run(name, (graph,), {})
+    with nx.config.backend_priority(algos=["edgewise"]):
+        assert list(nx.bfs_edges(shown, 0)) == list(nx.bfs_edges(shown, 0, backend="networkx"))
+        with pytest.raises(NotImplementedError):
+            nx.core_number(shown, backend="edgewise")
+    assert backend.can_run("pagerank", (Counting([(0, 1)]),), {}) is True
+    usual = nx.disjoint_union(nx.gnp_random_graph(30, 0.4, seed=0), nx.gnp_random_graph(25, 0.3, seed=1))
+    usual.add_edges_from([(0, 35), (1, 40), (2, 50)])
+    expected = nx.approximation.k_components(usual)
+    with nx.config.backend_priority(algos=["edgewise"]), patch("edgewise.nx.offered.FEW", 0):
+        assert nx.approximation.k_components(usual) == expected
+
+
+def test_what_is_as_odd_is_left_to_networkx_or_refused_alike() -> None:
+    graph = nx.path_graph(4)
+    assert "weight is True; edgewise takes a name" in backend.can_run("pagerank", (graph,), {"weight": True})
+    with pytest.raises(ValueError, match="None cannot be a node"):
+        nx.bfs_tree(graph, None, backend="edgewise")
+    with pytest.raises(nx.NetworkXNotImplemented):
+        nx.minimum_spanning_tree(graph.to_directed(), algorithm="foo", backend="edgewise")
+    lost = nx.Graph()
+    lost.add_weighted_edges_from([(0, 1, 1.0), (1, 2, 1e-17), (0, 2, 1.0), (2, 3, 1.0)])
+    for function in (nx.betweenness_centrality_subset, nx.edge_betweenness_centrality_subset):
+        with pytest.raises(NotImplementedError):
+            function(lost, [0], [3], weight="weight", backend="edgewise")
+    tiny = nx.DiGraph()
+    tiny.add_weighted_edges_from([(0, 1, 5e-324), (1, 2, 1.0)])
+    with pytest.raises(NotImplementedError):
+        nx.pagerank(tiny, backend="edgewise")
+    with pytest.raises(NotImplementedError):
+        nx.betweenness_centrality(nx.Graph([(float("nan"), 1), (1, 2)]), backend="edgewise")

@@ -18,6 +18,7 @@ from edgewise.nx.offered import VERSION
 HERE = Path(__file__).resolve().parent
 #: The files of tests, in `networkx`.
 FILES = (
+    "algorithms/approximation/tests/test_kcomponents.py",
     "algorithms/centrality/tests/test_betweenness_centrality.py",
     "algorithms/centrality/tests/test_betweenness_centrality_subset.py",
     "algorithms/centrality/tests/test_closeness_centrality.py",

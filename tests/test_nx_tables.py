@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sparse
 from nx_graphs import SEEDS, draw, told
 
-from edgewise.nx.backend import convert_from_nx, convert_to_nx
+from edgewise.nx.backend import can_run, convert_from_nx, convert_to_nx
 from edgewise.nx.offered import VERSION
 
 #: NetworkX tells that it uses a graph again that it has converted.
@@ -119,3 +119,27 @@ def test_tables_that_networkx_reads_otherwise_are_left_to_it() -> None:
         with pytest.raises(NotImplementedError) as problem:
             make()
         assert text in str(problem.value.__cause__)
+
+
+def test_graphs_do_not_change_where_they_are_read() -> None:
+    table = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "weight": [2, 3]})
+    for attribute in ("weight", None):
+        made, theirs = (
+            nx.from_pandas_edgelist(table, edge_attr=attribute, backend=name)
+            for name in ("edgewise", "networkx")
+        )
+        assert nx.dijkstra_path_length(made, "a", "c", weight="wieght", backend="edgewise") == 2
+        for function in (nx.minimum_spanning_edges, nx.maximum_spanning_edges):
+            ours = list(function(made, backend="edgewise"))
+            assert ours == list(function(theirs, backend="networkx"))
+        assert told(convert_to_nx(made)) == told(theirs)
+        assert not hasattr(made, "edges")
+
+
+def test_arrays_of_objects_and_attributes_without_a_name_are_left_to_networkx() -> None:
+    matrix = np.eye(3)
+    assert "array of object" in can_run("from_numpy_array", (matrix.astype(object),), {})
+    given = {"edge_attribute": None}
+    assert "names the edge attribute" in can_run(
+        "from_scipy_sparse_array", (sparse.csr_array(matrix),), given
+    )

@@ -120,12 +120,12 @@ def edge_betweenness_centrality(
 ) -> dict[tuple[Any, ...], float]:
     _, found = _from_some(ew.edge_betweenness, G, k, weight, seed, options(how))
     sums = found.dependency if G.is_directed() else found.dependency + found.dependency[G.in_arcs]
-    return _by_edge(G, weight, sums[G.edges] * _scale(G, k, normalized, ends=True))
+    return _by_edge(G, weight, sums[G.edge_arcs] * _scale(G, k, normalized, ends=True))
 
 
 def _by_edge(G: BackendGraph, weight: Any, values: np.ndarray) -> dict[tuple[Any, ...], float]:
-    """Values of `G.edges` by edge, in NetworkX's order. The shortest of parallel edges share the value."""
-    arcs, keys = G.edges, []
+    """Values of `G.edge_arcs` by edge, in NetworkX's order. The shortest of parallel edges share the value."""
+    arcs, keys = G.edge_arcs, []
     if G.parallel is not None:
         counts, lengths = G.parallel.counts, G.column_of_all(weight).values
         bundle = groups(counts)
@@ -159,7 +159,7 @@ def _dependencies(
     _for_lengths(G, weight)
     n, into = len(G), G.in_rows
     lengths, edges = G.column(weight).values[G.in_arcs], G.edge_numbers[G.in_arcs]
-    on_vertices, on_edges, wanted = np.zeros(n), np.zeros(len(G.edges)), set(targets)
+    on_vertices, on_edges, wanted = np.zeros(n), np.zeros(len(G.edge_arcs)), set(targets)
     for source in sources:
         root = G.index(source, KeyError(source))
         if weight is None:
@@ -170,6 +170,9 @@ def _dependencies(
             order, values = paths.order, paths.summed.values
         distance = np.full(n, -1, lengths.dtype)
         distance[order] = values
+        before = distance[into.targets]
+        if ((before + lengths == before) & (before >= 0)).any():
+            raise NotImplementedError(f"values of {weight!r} are lost beside sums of others")
         others = wanted if as_edges else wanted - {source}
         is_target = np.fromiter(map(others.__contains__, G), np.uint8, n)
         state = distance, is_target, as_edges, np.zeros(n), np.zeros(n), on_vertices, on_edges

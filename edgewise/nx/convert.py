@@ -108,6 +108,8 @@ def _dicts(adjacency: Mapping[Any, Any]) -> Mapping[Any, Any]:
 def _numbered(adjacency: Mapping[Any, Any]) -> tuple[Sequence[Any], VerticesOf]:
     """The nodes, a range if they are 0..n-1, and what gives the vertices of nodes."""
     nodes, n = list(adjacency), len(adjacency)
+    if any(node != node for node in nodes if isinstance(node, float)):
+        raise NotImplementedError("a node is NaN; edgewise expects nodes that equal themselves")
     if set(map(type, nodes)) == {int}:
         if nodes == list(range(n)):
             return range(n), lambda keys: np.fromiter(keys, np.int32, len(keys))

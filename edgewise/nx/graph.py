@@ -31,7 +31,7 @@ class Parallel(NamedTuple):
     """The edges of a multigraph, in the order of NetworkX's ``G.edges(keys=True)``.
 
     Attributes:
-        counts: int64: how many edges each of `BackendGraph.edges` stands for.
+        counts: int64: how many edges each of `BackendGraph.edge_arcs` stands for.
         keys: the key of each edge.
     """
 
@@ -65,6 +65,7 @@ class BackendGraph:
         self.nodes, self.rows, self.in_rows = nodes, rows, rows if in_rows is None else in_rows
         self.contents, self._directed, self._columns = contents, in_rows is not None, columns
         self.parallel, self.kept = parallel, dict[Any, Any]()
+        self._read: dict[Any, Column] = {}
         self._of_all: dict[Any, Column] = {}
         self._weighted: dict[Any, ew.Graph] = {}
         self._summed: dict[Any, ew.Graph] = {}
@@ -178,7 +179,7 @@ class BackendGraph:
         return ew.Graph(rows, Ids(len(self)), self._directed, loops)
 
     def add_column(self, name: Any, column: Column) -> None:
-        """Keep an attribute of `edges`, or of all edges of a multigraph, while the graph is made."""
+        """Keep an attribute of `edge_arcs`, or of all edges of a multigraph, while the graph is made."""
         if self.parallel is None:
             self._columns[name] = self._of_arcs(column)
         else:
@@ -186,9 +187,11 @@ class BackendGraph:
 
     def column(self, name: Any) -> Column:
         """An edge attribute for each arc, the least of parallel edges; 1 if there is none of this name."""
-        if name not in self._columns:
-            self._columns[name] = self._new_column(name)
-        return self._columns[name]
+        if name in self._columns:
+            return self._columns[name]
+        if name not in self._read:  # by which the graph does not get the attribute
+            self._read[name] = self._new_column(name)
+        return self._read[name]
 
     def _new_column(self, name: Any) -> Column:
         if self.parallel is not None:
@@ -199,10 +202,10 @@ class BackendGraph:
         return as_column(name, [each.get(name, 1) for each in self.contents.edges])
 
     def _of_arcs(self, column: Column) -> Column:
-        """A column of `edges` as one of arcs."""
+        """A column of `edge_arcs` as one of arcs."""
         if self._directed:
             return column
-        return column.put(self.edges, self.in_arcs[self.edges], len(self.in_arcs))
+        return column.put(self.edge_arcs, self.in_arcs[self.edge_arcs], len(self.in_arcs))
 
     def column_of_all(self, name: Any) -> Column:
         """An attribute of all edges of a multigraph, in the order of `Parallel`."""
@@ -222,7 +225,7 @@ class BackendGraph:
     @property
     def attributes(self) -> dict[Any, list[Any]]:
         """The edge attributes that the graph was made with, as numbers of Python in the order of arcs."""
-        return {name: column.numbers() for name, column in self._columns.items() if name is not None}
+        return {name: column.numbers() for name, column in self._columns.items()}
 
     @cached_property
     def sources(self) -> np.ndarray:
@@ -243,7 +246,7 @@ class BackendGraph:
         return arcs
 
     @cached_property
-    def edges(self) -> np.ndarray:
+    def edge_arcs(self) -> np.ndarray:
         """The arcs that stand for the edges, in the order of NetworkX's ``G.edges``."""
         if self._directed:
             return np.arange(len(self.rows.targets))
@@ -251,11 +254,11 @@ class BackendGraph:
 
     @cached_property
     def edge_numbers(self) -> np.ndarray:
-        """The edge of each arc, as a place in `edges`; shape (num_arcs,)."""
+        """The edge of each arc, as a place in `edge_arcs`; shape (num_arcs,)."""
         if self._directed:
-            return self.edges
+            return self.edge_arcs
         numbers = np.empty(len(self.rows.targets), np.int64)
-        numbers[self.edges] = numbers[self.in_arcs[self.edges]] = np.arange(len(self.edges))
+        numbers[self.edge_arcs] = numbers[self.in_arcs[self.edge_arcs]] = np.arange(len(self.edge_arcs))
         return numbers
 
     @cached_property

@@ -134,7 +134,12 @@ def dijkstra_each(
     there are threads. What is not taken is refused before the first is asked for."""
     column = lengths_of(G, weight)
     given, small = options(how or {}), len(column.values) <= _SMALL
-    if not small or cutoff is not None or given["device"] == "cuda" or given["memory_limit"] is not None:
+    if (
+        not small
+        or cutoff is not None
+        or given["device"] not in ("auto", "cpu")
+        or given["memory_limit"] is not None
+    ):
         return (dijkstra(G, [source], weight, cutoff, how=how) for source in sources)
     return _in_blocks(G, np.array(sources, np.int64), column)
 

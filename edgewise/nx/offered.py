@@ -11,6 +11,7 @@ import networkx as nx
 
 from edgewise.errors import GraphError
 from edgewise.numeric import is_exact, is_integer, is_number
+from edgewise_networkx import HOW
 
 #: Says why a call with these arguments, by name, is left to NetworkX, or None.
 Refusal = Callable[[dict[str, Any]], str | None]
@@ -30,11 +31,22 @@ _MARK = "edgewise: as shown"
 def offered(
     *refusals: Refusal, doubt: Refusal | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Mark a function as offered under its name, with reasons not to take a call, and not to convert a graph for it."""
+    """Mark a function as offered under its name, with reasons not to take a call, and not to convert a graph for it. Of
+    keywords that it does not name it gets those of a run, and others are a TypeError."""
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-        function.__dict__.update(refusals=refusals, doubt=doubt)
-        return function
+        named = inspect.signature(function).parameters
+        known = {*named, *HOW} if "how" in named else {*named}
+
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            for name in kwargs:
+                if name not in known:
+                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+            return function(*args, **kwargs)
+
+        checked.__dict__.update(refusals=refusals, doubt=doubt)
+        return checked
 
     return mark
 
@@ -129,7 +141,8 @@ def refuses(name: str, reason: str, *allowed: Any) -> Refusal:
     def refusal(arguments: dict[str, Any]) -> str | None:
         given = arguments[name]
         taken = any(given is value or (isinstance(value, str) and given == value) for value in values)
-        return None if taken else f"{name}={given!r}: {reason}"
+        shown = f"a {type(given).__name__}" if isinstance(given, Mapping) else repr(given)
+        return None if taken else f"{name}={shown}: {reason}"
 
     return refusal
 
@@ -202,6 +215,62 @@ def _callable_weight(arguments: dict[str, Any]) -> str | None:
     return f"{given[0]} is a function; edgewise takes the name of an attribute" if given else None
 
 
+#: What says which nodes and edges there are.
+_READ = (
+    *(
+        "__contains__",
+        "__getitem__",
+        "__iter__",
+        "__len__",
+        "_adj",
+        "_node",
+        "_pred",
+        "_succ",
+        "adj",
+        "adjacency",
+    ),
+    *(
+        "degree",
+        "edges",
+        "get_edge_data",
+        "has_edge",
+        "has_node",
+        "has_predecessor",
+        "has_successor",
+        "in_degree",
+    ),
+    *("in_edges", "is_directed", "is_multigraph", "nbunch_iter", "neighbors", "nodes", "number_of_edges"),
+    *(
+        "number_of_nodes",
+        "order",
+        "out_degree",
+        "out_edges",
+        "pred",
+        "predecessors",
+        "size",
+        "succ",
+        "successors",
+    ),
+)
+
+
+@functools.cache
+def _own_ways(kind: type) -> list[str]:
+    """What a class of graphs says of nodes and edges in ways of its own."""
+    of_nx = next(each for each in kind.__mro__ if each.__module__.startswith("networkx.classes."))
+    ways = [[inspect.getattr_static(each, name, None) for each in (kind, of_nx)] for name in _READ]
+    return [name for name, (own, usual) in zip(_READ, ways, strict=True) if own is not usual]
+
+
+def _other_ways(arguments: dict[str, Any]) -> str | None:
+    """A refusal of graphs of classes that show other nodes and edges than they store, such as a complement."""
+    graph = arguments.get("G")
+    own = _own_ways(type(graph)) if isinstance(graph, nx.Graph) else []
+    return (
+        f"{type(graph).__name__} has {own[0]} of its own; edgewise reads what graphs store" if own else None
+    )
+
+
 def limits(*names: str) -> Refusal:
     """A refusal of arguments of these names that are neither None nor numbers which float64 holds."""
 
@@ -237,7 +306,7 @@ def _no_nodes(arguments: dict[str, Any]) -> str | None:
 
 
 #: Refusals of all functions.
-_GENERAL = (_callable_weight, limits("cutoff", "depth_limit"), _iterators, _no_nodes)
+_GENERAL = (_other_ways, _callable_weight, limits("cutoff", "depth_limit"), _iterators, _no_nodes)
 
 
 def found_by(find: Callable[..., Any], *args: Any, **given: Any) -> Any:

@@ -37,7 +37,13 @@ def _distribution(G: BackendGraph, given: Any, nothing: Exception) -> np.ndarray
     return values / values.sum()
 
 
+def _truth_value(arguments: dict[str, Any]) -> str | None:
+    weight = arguments["weight"]
+    return f"weight is {weight}; edgewise takes a name or None" if isinstance(weight, bool) else None
+
+
 @offered(
+    _truth_value,
     refuses("dangling", "edgewise gives the rank of nodes without edges away as `personalization` says"),
     numbers_from(0, 1, "alpha"),
     numbers_from(sys.float_info.min, LARGE, "tol"),
@@ -79,6 +85,9 @@ def iterate(find: Any, G: BackendGraph, weight: Any, max_iter: int, how: dict[st
         NotImplementedError: weights that edgewise does not take.
         PowerIterationFailedConvergence: there are not enough iterations.
     """
+    sums = G.sums(weight)
+    if sums.min(initial=1, where=sums > 0) < sys.float_info.min:
+        raise NotImplementedError(f"values of {weight!r} are below {sys.float_info.min:g}")
     graph, weighted = G.summed(weight)
     given |= {"max_iterations": max(max_iter, 0), "weighted": weighted}
     found = found_by(find, graph, **given, **options(how))

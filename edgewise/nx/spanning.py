@@ -37,10 +37,9 @@ def _forest(G: BackendGraph, weight: Any, algorithm: str, sign: int, how: dict[s
     """
     if algorithm != "kruskal":
         raise ValueError(f"{algorithm} is not a valid choice for an algorithm.")
-    if G.is_directed():
-        raise nx.NetworkXNotImplemented("not implemented for directed type")
+    _refuse_directed(G)
     if G.parallel is None:
-        best, weights = None, G.column(weight).values[G.edges]
+        best, weights = None, G.column(weight).values[G.edge_arcs]
     else:
         best = G.column_of_all(weight).least(G.parallel.counts, sign)
         weights = G.column_of_all(weight).values[best]
@@ -49,7 +48,7 @@ def _forest(G: BackendGraph, weight: Any, algorithm: str, sign: int, how: dict[s
     place[in_turn] = np.arange(len(in_turn))
     found = ew.mst(G.with_values(place[G.edge_numbers]), **options(how))
     taken = in_turn[np.sort(found.weight)]
-    return _Forest(G.edges[taken], None if best is None else best[taken])
+    return _Forest(G.edge_arcs[taken], None if best is None else best[taken])
 
 
 def _edges(G: BackendGraph, forest: _Forest, keys: bool, data: bool) -> Iterator[tuple[Any, ...]]:
@@ -63,7 +62,14 @@ def _edges(G: BackendGraph, forest: _Forest, keys: bool, data: bool) -> Iterator
     yield from zip(*parts, strict=True)
 
 
-def _tree(G: BackendGraph, forest: _Forest) -> Any:
+def _refuse_directed(G: BackendGraph) -> None:
+    if G.is_directed():
+        raise nx.NetworkXNotImplemented("not implemented for directed type")
+
+
+def _tree(G: BackendGraph, weight: Any, algorithm: str, sign: int, how: dict[str, Any]) -> Any:
+    _refuse_directed(G)
+    forest = _forest(G, weight, algorithm, sign, how)
     tree = new_graph(directed=False, multigraph=G.is_multigraph())
     tree.graph.update(G.contents.graph)
     tree.add_nodes_from(G)
@@ -102,11 +108,11 @@ def maximum_spanning_edges(
 def minimum_spanning_tree(
     G: BackendGraph, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False, **how: Any
 ) -> Any:
-    return _tree(G, _forest(G, weight, algorithm, 1, how))
+    return _tree(G, weight, algorithm, 1, how)
 
 
 @offered(_kruskal, no_subclasses)
 def maximum_spanning_tree(
     G: BackendGraph, weight: Any = "weight", algorithm: str = "kruskal", ignore_nan: bool = False, **how: Any
 ) -> Any:
-    return _tree(G, _forest(G, weight, algorithm, -1, how))
+    return _tree(G, weight, algorithm, -1, how)

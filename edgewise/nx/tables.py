@@ -47,7 +47,16 @@ def digraph__new__(cls: Any, incoming_graph_data: Any = None, **attr: Any) -> Ba
     return graph__new__(cls, incoming_graph_data, **attr)
 
 
-@offered(_plain)
+def _of_numbers(arguments: dict[str, Any]) -> str | None:
+    kind = arguments["A"].dtype
+    return None if kind.kind in "biuf" else f"A is an array of {kind}; edgewise takes numbers"
+
+
+def _named(arguments: dict[str, Any]) -> str | None:
+    return "edgewise names the edge attribute" if arguments["edge_attribute"] is None else None
+
+
+@offered(_plain, _named)
 def from_scipy_sparse_array(
     A: Any, parallel_edges: bool = False, create_using: Any = None, edge_attribute: Any = "weight"
 ) -> BackendGraph:
@@ -77,7 +86,7 @@ def _pandas(arguments: dict[str, Any]) -> str | None:
     return None if is_table else f"df is a {kind.__name__}; edgewise takes a DataFrame of pandas"
 
 
-@offered(_plain, _array)
+@offered(_plain, _array, _of_numbers)
 def from_numpy_array(
     A: Any,
     parallel_edges: bool = False,

@@ -35,6 +35,8 @@ def bfs_edges(
 def bfs_tree(
     G: BackendGraph, source: Any, reverse: bool = False, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Any:
+    if source is None:
+        raise ValueError("None cannot be a node")
     found, tree = _tree(G, source, depth_limit, reverse), new_graph(directed=True)
     nodes, parents = G.names(found.order), G.names(found.parent[1:])
     tree.add_nodes_from(nodes)
