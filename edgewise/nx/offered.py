@@ -264,11 +264,9 @@ def _own_ways(kind: type) -> list[str]:
 
 def _other_ways(arguments: dict[str, Any]) -> str | None:
     """A refusal of graphs of classes that show other nodes and edges than they store, such as a complement."""
-    graph = arguments.get("G")
-    own = _own_ways(type(graph)) if isinstance(graph, nx.Graph) else []
-    return (
-        f"{type(graph).__name__} has {own[0]} of its own; edgewise reads what graphs store" if own else None
-    )
+    kind: Any = type(arguments.get("G"))
+    own = _own_ways(kind) if issubclass(kind, nx.Graph) else []
+    return f"{kind.__name__} has {own[0]} of its own; edgewise reads what graphs store" if own else None
 
 
 def limits(*names: str) -> Refusal:
