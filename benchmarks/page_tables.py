@@ -11,7 +11,7 @@ from benchmarks.table import markdown
 
 CENTRALITIES = RESULTS / "2026-11-27-2-cores-centralities.csv"
 CORES_AND_TRIANGLES = RESULTS / "2026-11-28-2-cores-core-triangles.csv"
-READING = RESULTS / "2026-11-27-2-cores-reading.csv"
+READING = RESULTS / "2026-11-28-2-cores-reading.csv"
 CUGRAPH = RESULTS / "2026-11-27-H100-cugraph.csv"
 BEYOND = RESULTS / "2026-11-26-H100-beyond.csv"
 LARGE = RESULTS / "2026-11-26-H100-large.csv"
