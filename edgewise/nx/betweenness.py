@@ -171,7 +171,7 @@ def _dependencies(
         distance = np.full(n, -1, lengths.dtype)
         distance[order] = values
         before = distance[into.targets]
-        if ((before + lengths == before) & (before >= 0)).any():
+        if lengths.dtype == np.float64 and ((before + lengths == before) & (before >= 0)).any():
             raise NotImplementedError(f"values of {weight!r} are lost beside sums of others")
         others = wanted if as_edges else wanted - {source}
         is_target = np.fromiter(map(others.__contains__, G), np.uint8, n)

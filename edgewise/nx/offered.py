@@ -217,41 +217,12 @@ def _callable_weight(arguments: dict[str, Any]) -> str | None:
 
 #: What says which nodes and edges there are.
 _READ = (
-    *(
-        "__contains__",
-        "__getitem__",
-        "__iter__",
-        "__len__",
-        "_adj",
-        "_node",
-        "_pred",
-        "_succ",
-        "adj",
-        "adjacency",
-    ),
-    *(
-        "degree",
-        "edges",
-        "get_edge_data",
-        "has_edge",
-        "has_node",
-        "has_predecessor",
-        "has_successor",
-        "in_degree",
-    ),
-    *("in_edges", "is_directed", "is_multigraph", "nbunch_iter", "neighbors", "nodes", "number_of_edges"),
-    *(
-        "number_of_nodes",
-        "order",
-        "out_degree",
-        "out_edges",
-        "pred",
-        "predecessors",
-        "size",
-        "succ",
-        "successors",
-    ),
-)
+    "__contains__", "__getitem__", "__iter__", "__len__", "_adj", "_node", "_pred", "_succ", "adj",
+    "adjacency", "degree", "edges", "get_edge_data", "has_edge", "has_node", "has_predecessor",
+    "has_successor", "in_degree", "in_edges", "is_directed", "is_multigraph", "nbunch_iter", "neighbors",
+    "nodes", "number_of_edges", "number_of_nodes", "order", "out_degree", "out_edges", "pred", "predecessors",
+    "size", "succ", "successors",
+)  # fmt: skip
 
 
 @functools.cache

@@ -86,7 +86,7 @@ def iterate(find: Any, G: BackendGraph, weight: Any, max_iter: int, how: dict[st
         PowerIterationFailedConvergence: there are not enough iterations.
     """
     sums = G.sums(weight)
-    if sums.min(initial=1, where=sums > 0) < sys.float_info.min:
+    if sums.dtype == np.float64 and sums.min(initial=1, where=sums > 0) < sys.float_info.min:
         raise NotImplementedError(f"values of {weight!r} are below {sys.float_info.min:g}")
     graph, weighted = G.summed(weight)
     given |= {"max_iterations": max(max_iter, 0), "weighted": weighted}

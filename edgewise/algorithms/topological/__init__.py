@@ -20,12 +20,16 @@ import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
-from edgewise.algorithms.topological.cpu import generations, generations_memory, generations_work
+from edgewise.algorithms.topological.cpu import (
+    generations,
+    generations_memory,
+    generations_rounds,
+    generations_work,
+)
 from edgewise.algorithms.topological.verify import verify_generations
 from edgewise.errors import GraphError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Graph, check_graph
-from edgewise.kernels.costs import levels
 from edgewise.result import Columns, HostArray, SavedColumns
 from edgewise.schedule import Buffered, Pull, Push, Schedule
 from edgewise.vertex_result import VertexResult
@@ -134,7 +138,7 @@ def topological_order(
         progress,
         memory_limit,
         work=generations_work(graph),
-        rounds=2 * levels(graph.num_vertices, graph.num_arcs),
+        rounds=generations_rounds(graph),
         cpu=Form(generations, lambda chosen: generations_memory(graph, chosen)),
         cuda=as_program,
         program=as_program,

@@ -22,14 +22,19 @@ def generations(graph: Graph, run: Execution) -> tuple[np.ndarray, int]:
         return np.empty(0, np.int32), 0
     rows = unsigned(graph.offsets), unsigned(graph.targets)
     state = make_taking(graph.in_degree, run.num_threads)
-    rounds = 2 * levels(graph.num_vertices, graph.num_arcs)
-    run.launch(find_generations, *rows, state, work=generations_work(graph), rounds=rounds)
+    work, rounds = generations_work(graph), generations_rounds(graph)
+    run.launch(find_generations, *rows, state, work=work, rounds=rounds)
     return state.generation, int(state.words[GENERATIONS])
 
 
 def generations_work(graph: Graph) -> float:
     """About the nanoseconds that one thread takes."""
     return 8 * graph.num_vertices + 4 * graph.num_arcs
+
+
+def generations_rounds(graph: Graph) -> float:
+    """A guess at how often all threads wait for each other."""
+    return 2 * levels(graph.num_vertices, graph.num_arcs)
 
 
 def generations_memory(graph: Graph, schedule: Schedule) -> int:
