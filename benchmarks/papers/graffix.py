@@ -179,7 +179,12 @@ def evaluated(
         for result, graph in ((first, made.original), (approximate, made.graph))
     )
     repeat = 1 if max(first.seconds, approximate.seconds) > LONG_SECONDS else how.repeat
-    told = ew.approx.evaluate(made, run, repeat=repeat)
+    untimed = {made.original: first, made.graph: approximate}  # `evaluate` times no first call on a graph
+
+    def again(graph: ew.Graph) -> Any:
+        return untimed.pop(graph) if graph in untimed else run(graph)
+
+    told = ew.approx.evaluate(made, again, repeat=repeat)
     difference = told.difference._asdict()
     return {
         "algorithm": algorithm,
