@@ -14,6 +14,7 @@ import numpy as np
 
 from edgewise.graph.csr import Rows, offset_dtype, row_of_arcs
 from edgewise.nx.columns import as_column
+from edgewise.nx.garbage import uncollected
 from edgewise.nx.graph import BackendGraph, Contents, Parallel
 
 #: Gives the vertices of a list of nodes, int32.
@@ -168,6 +169,7 @@ def _edge_data(adjacency: Mapping[Any, Any], undirected: Rows | None = None) -> 
     return compress(data, (row_of_arcs(undirected.offsets) <= undirected.targets).tobytes())
 
 
+@uncollected()
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
     """A graph of the backend as one of NetworkX, with its order; anything else as it is."""
     if not isinstance(result, BackendGraph):

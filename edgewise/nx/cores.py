@@ -8,6 +8,7 @@ import numpy as np
 
 import edgewise as ew
 from edgewise.nx.convert import arc_data, new_graph
+from edgewise.nx.garbage import uncollected
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.offered import no_multigraphs, no_subclasses, offered, options, refuses
 
@@ -64,6 +65,7 @@ def _subgraph_of(G: BackendGraph, k: Any, how: dict[str, Any], keeps: Callable[[
     return _subgraph(G, [vertex for vertex, core in enumerate(cores) if keeps(core, wanted)])
 
 
+@uncollected()
 def _subgraph(G: BackendGraph, vertices: list[int]) -> Any:
     """The graph of NetworkX that its ``G.subgraph(nodes).copy()`` gives, with all attributes.
 

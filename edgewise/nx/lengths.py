@@ -21,6 +21,7 @@ from edgewise.nx.cpu_paths import (
     search_both_ways_by_length,
     search_each_by_length,
 )
+from edgewise.nx.garbage import uncollected
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.offered import SORTED_SINCE, VERSION, options
 from edgewise.nx.search import alone, walk
@@ -56,6 +57,7 @@ class Paths(NamedTuple):
         """The lengths by node."""
         return dict(zip(G.names(self.order), self.lengths, strict=True))
 
+    @uncollected()
     def to_nodes(self, G: BackendGraph) -> dict[Any, list[Any]]:
         """The paths by node."""
         paths: dict[Any, list[Any]] = {}

@@ -10,6 +10,7 @@ from networkx.algorithms.tree.mst import ALGORITHMS
 import edgewise as ew
 from edgewise.nx.columns import sort_keys
 from edgewise.nx.convert import arc_data, new_graph
+from edgewise.nx.garbage import uncollected
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.offered import no_subclasses, offered, options, refuses
 
@@ -67,6 +68,7 @@ def _refuse_directed(G: BackendGraph) -> None:
         raise nx.NetworkXNotImplemented("not implemented for directed type")
 
 
+@uncollected()
 def _tree(G: BackendGraph, weight: Any, algorithm: str, sign: int, how: dict[str, Any]) -> Any:
     _refuse_directed(G)
     forest = _forest(G, weight, algorithm, sign, how)

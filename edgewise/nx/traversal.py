@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 
 from edgewise.nx.convert import new_graph
+from edgewise.nx.garbage import uncollected
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.offered import limits, offered, refuses, since
 from edgewise.nx.search import Levels, breadth_first, pieces
@@ -32,6 +33,7 @@ def bfs_edges(
 
 
 @offered(_unsorted)
+@uncollected()
 def bfs_tree(
     G: BackendGraph, source: Any, reverse: bool = False, depth_limit: Any = None, sort_neighbors: Any = None
 ) -> Any:
@@ -39,9 +41,11 @@ def bfs_tree(
         raise ValueError("None cannot be a node")
     found, tree = _tree(G, source, depth_limit, reverse), new_graph(directed=True)
     nodes, parents = G.names(found.order), G.names(found.parent[1:])
-    tree.add_nodes_from(nodes)
+    children, above = tree._succ, tree._pred
+    for filled in (tree._node, children, above):
+        filled.update((node, {}) for node in nodes)
     for parent, node in zip(parents, nodes[1:], strict=True):
-        tree._succ[parent][node] = tree._pred[node][parent] = {}
+        children[parent][node] = above[node][parent] = {}
     return tree
 
 

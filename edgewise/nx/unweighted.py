@@ -6,6 +6,7 @@ from typing import Any
 import networkx as nx
 
 from edgewise.graph.csr import Rows
+from edgewise.nx.garbage import ahead, uncollected
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.offered import brief, offered, since
 from edgewise.nx.search import breadth_first, path_between
@@ -16,6 +17,7 @@ def _lengths(G: BackendGraph, rows: Rows, root: int, cutoff: Any) -> dict[Any, i
     return dict(zip(G.names(found.order), found.level.tolist(), strict=True))
 
 
+@uncollected()
 def _paths(
     G: BackendGraph, rows: Rows, root: int, cutoff: Any, to_root: bool = False
 ) -> dict[Any, list[Any]]:
@@ -62,8 +64,7 @@ def single_target_shortest_path(G: BackendGraph, target: Any, cutoff: Any = None
 def all_pairs_shortest_path(
     G: BackendGraph, cutoff: Any = None
 ) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
-    for root, node in enumerate(G):
-        yield node, _paths(G, G.rows, root, cutoff)
+    return ahead(((node, _paths(G, G.rows, root, cutoff)) for root, node in enumerate(G)), len(G))
 
 
 @offered(doubt=brief)

@@ -5,6 +5,7 @@ from typing import Any
 
 import networkx as nx
 
+from edgewise.nx.garbage import ahead
 from edgewise.nx.graph import BackendGraph
 from edgewise.nx.lengths import Paths, bellman_ford, dijkstra, dijkstra_between, dijkstra_each, lengths_of
 from edgewise.nx.offered import brief, offered
@@ -117,14 +118,14 @@ def all_pairs_dijkstra(
     G: BackendGraph, cutoff: Any = None, weight: Any = "weight", **how: Any
 ) -> Iterator[tuple[Any, tuple[dict[Any, Any], dict[Any, list[Any]]]]]:
     found = _from_each(G, cutoff, weight, how)
-    return ((node, (paths.by_node(G), paths.to_nodes(G))) for node, paths in found)
+    return ahead(((node, (paths.by_node(G), paths.to_nodes(G))) for node, paths in found), len(G))
 
 
 @offered()
 def all_pairs_dijkstra_path(
     G: BackendGraph, cutoff: Any = None, weight: Any = "weight", **how: Any
 ) -> Iterator[tuple[Any, dict[Any, list[Any]]]]:
-    return ((node, paths.to_nodes(G)) for node, paths in _from_each(G, cutoff, weight, how))
+    return ahead(((node, paths.to_nodes(G)) for node, paths in _from_each(G, cutoff, weight, how)), len(G))
 
 
 @offered()
