@@ -176,7 +176,7 @@ def test_spanning_trees(seed: int, weights: str, kind: Any) -> None:
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_betweenness(seed: int, weight: Any, kind: Any) -> None:
-    """Sums of edgewise are added up in another order; those to some targets are equal."""
+    """Sums of edgewise are added up in another order; those of edges to some targets are equal."""
     graph = draw(seed, kind in (nx.DiGraph, nx.MultiDiGraph), "floats", kind)
     for edge in list(graph.edges(data=True))[::3] if graph.is_multigraph() else ():
         graph.add_edge(*edge[:2], "another", **edge[2])  # as long as this
@@ -187,8 +187,11 @@ def test_betweenness(seed: int, weight: Any, kind: Any) -> None:
             close("betweenness_centrality", graph, **each, **more)
         for more in ({}, {"k": (len(graph) + 1) // 2, "seed": 3}):
             close("edge_betweenness_centrality", graph, **each, **more)
-        for name in ("betweenness_centrality_subset", "edge_betweenness_centrality_subset"):
-            compare(name, graph, nodes[::2], nodes[1:], **each)
+        for sources in (nodes[::2], nodes[::2] + nodes[:3]):
+            close("betweenness_centrality_subset", graph, sources=sources, targets=nodes[1:], **each)
+            compare("edge_betweenness_centrality_subset", graph, sources, nodes[1:], **each)
+    compare("betweenness_centrality_subset", graph, nodes, [])
+    compare("betweenness_centrality_subset", graph, [], nodes)
     compare("betweenness_centrality_subset", graph, ["absent"], nodes)
 
 

@@ -1,5 +1,6 @@
 """Betweenness centrality of nodes and edges."""
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -138,9 +139,20 @@ def _by_edge(G: BackendGraph, weight: Any, values: np.ndarray) -> dict[tuple[Any
 
 @offered()
 def betweenness_centrality_subset(
-    G: BackendGraph, sources: Any, targets: Any, normalized: bool = False, weight: Any = None
+    G: BackendGraph,
+    sources: Any,
+    targets: Any,
+    normalized: bool = False,
+    weight: Any = None,
+    **how: Any,
 ) -> dict[Any, float]:
-    sums, _ = _dependencies(G, sources, targets, weight, as_edges=False)
+    graph, given = _for_lengths(G, weight), options(how) | {"weighted": weight is not None}
+    given["targets"] = [G.index(node, KeyError(node)) for node in set(targets) if node in G]
+    times = Counter(G.index(node, KeyError(node)) for node in sources)
+    sums = np.zeros(len(G))
+    for count in sorted({*times.values()}) if given["targets"] else ():
+        alike = [vertex for vertex, each in times.items() if each == count]
+        sums += count * found_by(ew.betweenness, graph, sources=alike, **given).dependency
     return G.by_node(sums * _scale(G, None, normalized, ends=False))
 
 
@@ -148,18 +160,17 @@ def betweenness_centrality_subset(
 def edge_betweenness_centrality_subset(
     G: BackendGraph, sources: Any, targets: Any, normalized: bool = False, weight: Any = None
 ) -> dict[tuple[Any, ...], float]:
-    _, sums = _dependencies(G, sources, targets, weight, as_edges=True)
+    sums = _dependencies(G, sources, targets, weight)
     return _by_edge(G, weight, sums * _scale(G, None, normalized, ends=True))
 
 
-def _dependencies(
-    G: BackendGraph, sources: Any, targets: Any, weight: Any, as_edges: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """The dependencies on vertices and on edges, summed over sources, of shortest paths to some targets; float64."""
+def _dependencies(G: BackendGraph, sources: Any, targets: Any, weight: Any) -> np.ndarray:
+    """The dependencies on edges of shortest paths to some targets, shared as NetworkX does it, and summed over sources:
+    float64, by the numbers of edges."""
     _for_lengths(G, weight)
-    n, into = len(G), G.in_rows
+    n, into, wanted = len(G), G.in_rows, set(targets)
     lengths, edges = G.column(weight).values[G.in_arcs], G.edge_numbers[G.in_arcs]
-    on_vertices, on_edges, wanted = np.zeros(n), np.zeros(len(G.edge_arcs)), set(targets)
+    on_edges, is_target = np.zeros(len(G.edge_arcs)), np.fromiter(map(wanted.__contains__, G), np.uint8, n)
     for source in sources:
         root = G.index(source, KeyError(source))
         if weight is None:
@@ -173,8 +184,6 @@ def _dependencies(
         before = distance[into.targets]
         if lengths.dtype == np.float64 and ((before + lengths == before) & (before >= 0)).any():
             raise NotImplementedError(f"values of {weight!r} are lost beside sums of others")
-        others = wanted if as_edges else wanted - {source}
-        is_target = np.fromiter(map(others.__contains__, G), np.uint8, n)
-        state = distance, is_target, as_edges, np.zeros(n), np.zeros(n), on_vertices, on_edges
+        state = distance, is_target, np.zeros(n), np.zeros(n), on_edges
         alone(add_dependencies, into, lengths, edges, order, *state)
-    return on_vertices, on_edges
+    return on_edges

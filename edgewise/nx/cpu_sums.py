@@ -23,22 +23,20 @@ def add_dependencies(
     order: Any,
     distance: Any,
     is_target: Any,
-    as_edges: Any,
     paths: Any,
     delta: Any,
-    on_vertices: Any,
     on_edges: Any,
 ) -> None:
-    """Add the dependencies of one source on vertices and edges, counting paths to some targets only.
+    """Add the dependencies of one source on edges, counting paths to some targets only. What a vertex that is no target
+    passes on is shared equally among those before it, as NetworkX does it for edges.
 
     Args:
         in_lengths, in_edges: of each entry of `in_sources`, the length and the number of its edge.
         order: int32, shape (reached,): the source, and all that can be reached, in the order of their distances.
         distance: shape (n,): negative for what was not reached.
         is_target: uint8, shape (n,).
-        as_edges: whether dependencies are shared as NetworkX does it for edges.
         paths, delta: float64, shape (n,): 0; the numbers of shortest paths, and the dependencies.
-        on_vertices, on_edges: float64: what is added to.
+        on_edges: float64: what is added to.
     """
     paths[np.uint64(order[0])] = 1.0
     for place in range(_ONE, np.uint64(len(order))):
@@ -58,15 +56,9 @@ def add_dependencies(
         for k in range(np.uint64(in_offsets[w]), np.uint64(in_offsets[w + _ONE])):
             v = np.uint64(in_sources[k])
             if distance[v] >= 0 and distance[v] + in_lengths[k] == distance[w]:
-                if not as_edges:
-                    share = paths[v] * ((delta[w] + is_target[w]) / paths[w])
-                elif is_target[w]:
-                    share = paths[v] / paths[w] * (1.0 + delta[w])
-                else:
-                    share = delta[w] / before
+                share = paths[v] / paths[w] * (1.0 + delta[w]) if is_target[w] else delta[w] / before
                 delta[v] += share
                 on_edges[np.uint64(in_edges[k])] += share
-        on_vertices[w] += delta[w]
 
 
 @team_kernel
