@@ -34,7 +34,7 @@ from benchmarks.page_tables import shown_rows
 from benchmarks.results import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
-PARTITIONS, GPU = RESULTS / "2026-11-27-2-cores-partitions.csv", RESULTS / "2026-11-28-H100.csv"
+PARTITIONS, GPU = RESULTS / "2026-11-28-2-cores-partitions.csv", RESULTS / "2026-11-28-H100.csv"
 TWO = RESULTS / "2026-11-27-2xH200-distributed.csv"
 #: The scales of these runs on one and two GPUs; rates of one GPU are of the second.
 SMALL, LARGE = 22, 26
