@@ -11,6 +11,7 @@ GRAPHS = {
     "many to one": ew.Graph.from_edges(range(1, 53), [0] * 52),
     "random": ew.generate.uniform(9, 31, seed=1),
 }
+REPLICAS = ew.approx.coalesce(ew.generate.rmat(5, 8, seed=3), chunk=4, extra=1, threshold=0.1, device="cpu")
 
 
 def main():
@@ -18,6 +19,7 @@ def main():
     pretend()
     for program in PROGRAMS:
         compare(program, GRAPHS)
+        compare(program, {"replicas": REPLICAS.graph}, [REPLICAS.schedule])
         print(program.__name__)
 
 

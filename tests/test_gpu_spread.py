@@ -26,6 +26,13 @@ def test_all_schedules_agree_with_the_reference(program):
     spread_programs.compare(program, graphs)
 
 
+@pytest.mark.parametrize("program", spread_programs.PROGRAMS, ids=lambda each: each.__name__)
+def test_graphs_with_replicas_agree_with_the_reference(program):
+    made = ew.approx.coalesce(ew.generate.rmat(9, 8, seed=3), extra=4, threshold=0.1)
+    assert made.copies.num_replicas > 0
+    spread_programs.compare(program, {"replicas": made.graph}, [made.schedule])
+
+
 @pytest.mark.parametrize("kind", LARGE)
 @pytest.mark.parametrize("program", spread_programs.PROGRAMS, ids=lambda each: each.__name__)
 def test_large_graphs_agree_with_the_cpu(program, kind):

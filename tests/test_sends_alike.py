@@ -179,7 +179,8 @@ def spreads(program, message, schedule, in_edges=True, on_gpu=True):
 
 def test_with_a_layout_or_a_thread_for_each_vertex_they_send_once():
     layout, threads = ew.Schedule(layout=ew.Layout()), ew.Schedule(balance=ew.ThreadMapped())
-    for schedule in (ew.Schedule(), layout, threads):
+    slots = ew.approx.coalesce(ew.generate.uniform(90, 310, seed=1)).schedule
+    for schedule in (ew.Schedule(), layout, threads, slots):
         assert spreads(Plain, "float64", schedule)
         assert not spreads(Plain, "float64", schedule, on_gpu=False)
         assert not spreads(OfTheEdge, "float64", schedule)

@@ -23,6 +23,7 @@ from edgewise.schedule import (
     MergePath,
     Pull,
     Push,
+    Replicated,
     Schedule,
     ThreadMapped,
 )
@@ -92,8 +93,8 @@ class Delivery(NamedTuple):
     @property
     def spreads(self) -> bool:
         """Whether vertices that pull while all send compute what they send once, before any gathers: on a GPU, with a
-        layout or a thread for each vertex."""
-        by_vertices = self.layout is not None or isinstance(self.balance, ThreadMapped)
+        layout or a thread for each vertex, of which replicas only send."""
+        by_vertices = self.layout is not None or isinstance(self.balance, ThreadMapped | Replicated)
         return self.alike and self.in_edges and by_vertices
 
     @property
