@@ -31,6 +31,7 @@ from edgewise.cli.wording import in_options
         ("give delimiter=", "give --delimiter"),
         ("has no option directed, columns: it", "has no option --undirected or --directed, --read columns: it"),
         ("write graph.to_undirected(), or use", "give --undirected, or use"),
+        ("an undirected one. graph.to_undirected() makes one", "an undirected one. --undirected makes one"),
         ("Set symmetrize=True to", "Give --set symmetrize=True to"),
         ("it isn't one; give names=True", "it isn't one; give --read names=True"),
     ],

@@ -16,6 +16,7 @@ CALLS = {
     "connected_components": lambda **how: ew.connected_components(RING, **how),
     "scc": lambda **how: ew.scc(RING, **how),
     "mst": lambda **how: ew.mst(RING, symmetrize=True, **how),
+    "topological_order": lambda **how: ew.topological_order(RING, **how),
     "betweenness": lambda **how: ew.betweenness(RING, **how),
     "edge_betweenness": lambda **how: ew.edge_betweenness(RING, **how),
 }

@@ -11,7 +11,6 @@ import edgewise as ew
 from edgewise.algorithms.topological import program
 from edgewise.algorithms.topological.cpu_generations import OWN
 from edgewise.errors import (
-    DistributedError,
     GraphError,
     MemoryLimitError,
     ScheduleError,
@@ -200,8 +199,6 @@ def test_what_it_cannot_follow_is_refused():
     for schedule in (ew.Schedule(delivery=ew.Push()), ew.Schedule(balance=ew.WarpMapped(8))):
         with pytest.raises(ScheduleError):
             ew.topological_order(TAIL, device="cpu", schedule=schedule)
-    with pytest.raises(DistributedError, match="there is no form of it for several ranks"):
-        ew.topological_order(TAIL, distributed=True)
     with pytest.raises(MemoryLimitError, match="topological_order"):
         ew.topological_order(LARGE["rmat"](), memory_limit=1000)
 

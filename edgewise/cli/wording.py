@@ -52,7 +52,11 @@ def in_options(message: str, option: str = "--read") -> str:
 
 
 #: Advice for Python.
-_PHRASES = {"write graph.to_undirected()": "give --undirected", "Set ": "Give --set "}
+_PHRASES = {
+    "write graph.to_undirected()": "give --undirected",
+    "graph.to_undirected()": "--undirected",
+    "Set ": "Give --set ",
+}
 
 
 @functools.cache
@@ -64,7 +68,7 @@ def _pattern(option: str) -> re.Pattern[str]:
     return re.compile(
         r"""(?P<quoted>(?<!\w)'[^']*'|(?<![\w=])"[^"]*")"""
         r"""|(?<=has no option )(?P<lacking>\w+(?:, \w+)*)"""
-        r"""|write graph\.to_undirected\(\)|\bSet (?=\w+=)"""
+        r"""|(?:write )?graph\.to_undirected\(\)|\bSet (?=\w+=)"""
         r"""|(?:\A(?=\w+ is )|(?<![\w/\\.-])(?=\w+_))"""
         r"""(?P<bare>delimiter|format|memory_limit|num_threads)(?![\w=/-]|\.\w)"""
         rf"""|(?<![\w-])(?P<name>{"|".join(sorted(names))})="""

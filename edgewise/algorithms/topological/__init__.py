@@ -10,10 +10,10 @@ Encoding. int32; -1 for vertices without a generation. Loops are cycles; paralle
 
 Reference. Kahn, "Topological sorting of large networks", Communications of the ACM 5 (1962).
 
-Steps. `cpu_generations`; on a GPU `program`.
+Steps. `cpu_generations`; on a GPU `program`; on several ranks `ranks`.
 """
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,9 @@ def topological_order(
         graph: directed; weights are not looked at.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress counts
             generations. On a GPU it runs as a program; on the CPU there is no delivery to choose.
-        distributed: True is refused: there is no form for several ranks yet.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result. They are on CPUs, or each on a GPU (docs/distributed.md); there is nothing to choose
+            but the device and ``Schedule(num_threads=...)``. Supersteps are those of the program.
 
     Returns:
         A `TopologicalResult`. O(n + m) work.
@@ -122,7 +124,7 @@ def topological_order(
     Raises:
         GraphError: the graph is undirected.
         ScheduleError: a balance or a layout on the CPU, or a delivery that does not exist.
-        DistributedError: `distributed`.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("topological_order", graph)
     if not graph.directed:
@@ -142,7 +144,15 @@ def topological_order(
         cpu=Form(generations, lambda chosen: generations_memory(graph, chosen)),
         cuda=as_program,
         program=as_program,
+        ranks=Form("topological.ranks.generations", partial(_memory_on_ranks, graph), on_gpus=True),
         distributed=distributed,
     )
     found, run = task.find(graph)
     return TopologicalResult(graph, run, found)
+
+
+def _memory_on_ranks(graph: Graph, schedule: Schedule) -> int:
+    """The memory that a run takes on one of several ranks on CPUs."""
+    from edgewise.algorithms.topological.ranks import generations_memory_of_rank
+
+    return generations_memory_of_rank(graph, schedule)
