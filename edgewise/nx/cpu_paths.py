@@ -216,6 +216,8 @@ def search_each_by_length(
     targets: Any,
     lengths: Any,
     sources: Any,
+    target: Any,
+    most: Any,
     keys: Any,
     turns: Any,
     vertices: Any,
@@ -234,13 +236,15 @@ def search_each_by_length(
     Args:
         lengths: at least 0.
         sources: int64, shape (k,).
+        target: a vertex at which each search ends, or -1.
+        most: after so many arcs a search is given up.
         keys, turns, vertices, places: shape (t, n): a heap for each thread, of four children: distances, when each was
             put there (int64), vertices (int32), and the entry of each vertex that waits (uint32).
         distances: shape (k, n): of each vertex from each source, if it was reached.
         orders: int32, shape (k, n): the vertices that were reached, as they are taken from the heap.
         parents: int32, shape (k, n): -1, of sources the source; then the vertex that gives each its distance first.
         arcs: int64, shape (k, n): the arc from it; of sources -1.
-        reached: int64, shape (k,): how many vertices were.
+        reached: int64, shape (k,): how many vertices were; 0 if the search was given up.
     """
     if thread >= len(keys):
         return
@@ -250,7 +254,7 @@ def search_each_by_length(
         if i == len(sources):
             return
         distance, order, parent, arc = distances[i], orders[i], parents[i], arcs[i]
-        source, count, turn, number = np.uint64(sources[i]), _ONE, np.int64(1), _ZERO
+        source, count, turn, number, looked = np.uint64(sources[i]), _ONE, np.int64(1), _ZERO, np.int64(0)
         _put(heap, _ZERO, source, distance.dtype.type(0), np.int64(0))
         distance[source], parent[source], arc[source] = 0, source, -1
         while count > 0:
@@ -261,6 +265,12 @@ def search_each_by_length(
                 return
             order[number] = v
             number += _ONE
+            if np.int64(v) == target:
+                break
+            looked += np.int64(offsets[v + _ONE]) - np.int64(offsets[v])
+            if looked > most:
+                number = _ZERO
+                break
             for k in range(np.uint64(offsets[v]), np.uint64(offsets[v + _ONE])):
                 u = np.uint64(targets[k])
                 found = here + lengths[k]

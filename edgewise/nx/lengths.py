@@ -29,6 +29,10 @@ from edgewise.nx.search import alone, walk
 #: The most arcs of a graph on which each thread searches by itself, where there are many searches; the most vertices of
 #: all searches that are made at a time; and about the nanoseconds that a search takes for each arc and vertex.
 _SMALL, _BLOCK, _PER_ARC, _PER_VERTEX = 1 << 17, 1 << 20, 10, 50
+#: What `search_each_by_length` takes for searches to all vertices: no target, and any number of arcs.
+_TO_ALL = -1, np.iinfo(np.int64).max
+#: A search for one target is on one thread while it looks at this fraction of all arcs: 1 / `_FEW_ARCS`.
+_FEW_ARCS = 8
 #: Entries of lists that `relax_in_turn` has at first, for each arc.
 _ENTRIES = 4
 
@@ -80,8 +84,11 @@ class Paths(NamedTuple):
 
 
 def lengths_of(G: BackendGraph, weight: Any, signed: bool = False) -> Column:
-    """The lengths of arcs. Raises NotImplementedError for negative ones, unless `signed`, and for long sums."""
-    column = G.column(weight)
+    """The lengths of arcs, which are looked through once. Raises NotImplementedError for negative ones, unless
+    `signed`, and for long sums."""
+    column, looked_through = G.column(weight), (lengths_of, weight, signed)
+    if looked_through in G.kept:
+        return column
     values = column.values
     if not signed and values.min(initial=0) < 0:
         raise NotImplementedError(
@@ -94,6 +101,7 @@ def lengths_of(G: BackendGraph, weight: Any, signed: bool = False) -> Column:
         raise NotImplementedError(
             f"{weight!r} has floats, and integers whose sums float64 may not hold exactly"
         )
+    G.kept[looked_through] = None
     return column
 
 
@@ -109,10 +117,12 @@ def dijkstra(
     column, n = lengths_of(G, weight), len(G)
     if cutoff is not None and cutoff < 0:
         return _sources_alone(n, sources)
-    bound = None if cutoff == np.inf else cutoff
-    found = ew.sssp(
-        G.weighted(weight), list(sources), target=target, max_distance=bound, **options(how or {})
-    )
+    bound, given = None if cutoff == np.inf else cutoff, options(how or {})
+    if target is not None and len(sources) == 1 and bound is None and _is_free(given):
+        near = _to_near(G, column, sources[0], target)
+        if near is not None:
+            return near
+    found = ew.sssp(G.weighted(weight), list(sources), target=target, max_distance=bound, **given)
     distance, reached = found.distance, np.flatnonzero(found.reached)
     _, group_of, counts = np.unique(distance[reached], return_inverse=True, return_counts=True)
     group, place = np.full(n, -1, np.int32), np.cumsum(counts) - counts
@@ -135,15 +145,15 @@ def dijkstra_each(
     """Dijkstra's paths from each source by itself: on small graphs some at a time, each on one thread, first as many as
     there are threads. What is not taken is refused before the first is asked for."""
     column = lengths_of(G, weight)
-    given, small = options(how or {}), len(column.values) <= _SMALL
-    if (
-        not small
-        or cutoff is not None
-        or given["device"] not in ("auto", "cpu")
-        or given["memory_limit"] is not None
-    ):
+    small = len(column.values) <= _SMALL
+    if not small or cutoff is not None or not _is_free(options(how or {})):
         return (dijkstra(G, [source], weight, cutoff, how=how) for source in sources)
     return _in_blocks(G, np.array(sources, np.int64), column)
+
+
+def _is_free(given: dict[str, Any]) -> bool:
+    """Whether a run may be on the CPU and take what memory it wants."""
+    return given["device"] in ("auto", "cpu") and given["memory_limit"] is None
 
 
 def _in_blocks(G: BackendGraph, sources: np.ndarray, column: Column) -> Iterator[Paths]:
@@ -162,11 +172,24 @@ def _in_blocks(G: BackendGraph, sources: np.ndarray, column: Column) -> Iterator
         found = distance, order, parent, arc, reached
         work = len(block) * (_PER_ARC * len(column.values) + _PER_VERTEX * n)
         rows = G.rows.offsets, G.rows.targets
-        launch(search_each_by_length, *rows, column.values, block, *heaps, *found, work=work)
+        launch(search_each_by_length, *rows, column.values, block, *_TO_ALL, *heaps, *found, work=work)
         for row, number in enumerate(reached.tolist()):
             vertices, before = order[row, :number], parent[row]
             yield _found(G, column, distance[row], vertices, before, arc[row])
         size = min(2 * size, max(threads, _BLOCK // n))
+
+
+def _to_near(G: BackendGraph, column: Column, source: int, target: int) -> Paths | None:
+    """Dijkstra's paths to the vertices that are nearer than the target, and to it, on one thread; None if these have
+    many arcs."""
+    n, most = len(G), len(column.values) // _FEW_ARCS
+    heap = [np.empty((1, n), kind) for kind in (column.values.dtype, np.int64, np.int32, np.uint32)]
+    distance, order = np.empty((1, n), column.values.dtype), np.empty((1, n), np.int32)
+    parent, arc, reached = np.full((1, n), -1, np.int32), np.empty((1, n), np.int64), np.zeros(1, np.int64)
+    found = distance, order, parent, arc, reached
+    alone(search_each_by_length, G.rows, column.values, np.array([source]), target, most, *heap, *found)
+    number = int(reached[0])
+    return _found(G, column, distance[0], order[0, :number], parent[0], arc[0]) if number else None
 
 
 def _sources_alone(num_vertices: int, sources: Sequence[int]) -> Paths:
