@@ -7,7 +7,7 @@ import networkx as nx
 import pytest
 from nx_graphs import SEEDS, compare, draw
 
-from edgewise.nx import lengths
+from edgewise.nx import backend, lengths
 
 pytestmark = pytest.mark.filterwarnings("ignore:Note. conversions to backend graphs:UserWarning")
 
@@ -39,7 +39,7 @@ def test_both_ways_find_the_paths_of_networkx(is_near: bool, seed: int, weights:
 
 def test_a_search_with_many_arcs_is_given_up() -> None:
     graph = nx.path_graph(40)
-    converted = nx.Graph(graph, backend="edgewise")
+    converted = backend.convert_from_nx(graph, edge_attrs={"weight": 1})
     column = lengths.lengths_of(converted, "weight")
     assert lengths._to_near(converted, column, 0, 39) is None
     found = lengths._to_near(converted, column, 0, 3)
