@@ -158,18 +158,11 @@ def _is_free(given: dict[str, Any]) -> bool:
 
 def _in_blocks(G: BackendGraph, sources: np.ndarray, column: Column) -> Iterator[Paths]:
     n, threads = len(G), available_threads()
-    kinds = column.values.dtype, np.int64, np.int32, np.uint32
-    heaps, size, begin = [np.empty((threads, n), kind) for kind in kinds], threads, 0
+    heaps, size, begin = _heaps(threads, n, column.values.dtype), threads, 0
     while begin < len(sources):
         block = sources[begin : begin + size]
-        begin, shape = begin + len(block), (len(block), n)
-        distance, order = np.empty(shape, column.values.dtype), np.empty(shape, np.int32)
-        parent, arc, reached = (
-            np.full(shape, -1, np.int32),
-            np.empty(shape, np.int64),
-            np.zeros(len(block), np.int64),
-        )
-        found = distance, order, parent, arc, reached
+        begin += len(block)
+        found = distance, order, parent, arc, reached = _room(len(block), n, column.values.dtype)
         work = len(block) * (_PER_ARC * len(column.values) + _PER_VERTEX * n)
         rows = G.rows.offsets, G.rows.targets
         launch(search_each_by_length, *rows, column.values, block, *_TO_ALL, *heaps, *found, work=work)
@@ -179,15 +172,28 @@ def _in_blocks(G: BackendGraph, sources: np.ndarray, column: Column) -> Iterator
         size = min(2 * size, max(threads, _BLOCK // n))
 
 
+def _heaps(threads: int, num_vertices: int, dtype: np.dtype) -> list[np.ndarray]:
+    """The heaps of `search_each_by_length`, for lengths of this dtype."""
+    return [np.empty((threads, num_vertices), kind) for kind in (dtype, np.int64, np.int32, np.uint32)]
+
+
+def _room(
+    sources: int, num_vertices: int, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Room for what `search_each_by_length` finds from so many sources: distances, orders, parents, arcs, and how many
+    vertices were reached."""
+    shape = sources, num_vertices
+    parents, reached = np.full(shape, -1, np.int32), np.zeros(sources, np.int64)
+    return np.empty(shape, dtype), np.empty(shape, np.int32), parents, np.empty(shape, np.int64), reached
+
+
 def _to_near(G: BackendGraph, column: Column, source: int, target: int) -> Paths | None:
     """Dijkstra's paths to the vertices that are nearer than the target, and to it, on one thread; None if these have
     many arcs."""
     n, most = len(G), len(column.values) // _FEW_ARCS
-    heap = [np.empty((1, n), kind) for kind in (column.values.dtype, np.int64, np.int32, np.uint32)]
-    distance, order = np.empty((1, n), column.values.dtype), np.empty((1, n), np.int32)
-    parent, arc, reached = np.full((1, n), -1, np.int32), np.empty((1, n), np.int64), np.zeros(1, np.int64)
-    found = distance, order, parent, arc, reached
-    alone(search_each_by_length, G.rows, column.values, np.array([source]), target, most, *heap, *found)
+    found = distance, order, parent, arc, reached = _room(1, n, column.values.dtype)
+    state = *_heaps(1, n, column.values.dtype), *found
+    alone(search_each_by_length, G.rows, column.values, np.array([source]), target, most, *state)
     number = int(reached[0])
     return _found(G, column, distance[0], order[0, :number], parent[0], arc[0]) if number else None
 

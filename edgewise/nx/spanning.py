@@ -68,15 +68,15 @@ def _refuse_directed(G: BackendGraph) -> None:
         raise nx.NetworkXNotImplemented("not implemented for directed type")
 
 
-@uncollected()
 def _tree(G: BackendGraph, weight: Any, algorithm: str, sign: int, how: dict[str, Any]) -> Any:
     _refuse_directed(G)
     forest = _forest(G, weight, algorithm, sign, how)
     tree = new_graph(directed=False, multigraph=G.is_multigraph())
     tree.graph.update(G.contents.graph)
-    tree.add_nodes_from(G)
-    tree.add_nodes_from(G.contents.nodes.items())
-    tree.add_edges_from(_edges(G, forest, keys=True, data=True))
+    with uncollected():
+        tree.add_nodes_from(G)
+        tree.add_nodes_from(G.contents.nodes.items())
+        tree.add_edges_from(_edges(G, forest, keys=True, data=True))
     return tree
 
 
