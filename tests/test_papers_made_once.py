@@ -17,7 +17,9 @@ PULLED = "supersteps on the GPU: 50 pull over all vertices; pulled: float64 mess
 BEST_FIRST = "supersteps on the GPU: 31 few, 10 push; 7 thresholds"
 
 
-def result(layout: float, seconds: float, explained: str = BEST_FIRST, layout_bytes: int = 0) -> Any:
+def result(
+    layout: float, seconds: float, explained: str = BEST_FIRST, layout_bytes: int = 0, supersteps: int = 50
+) -> Any:
     """A result of a run that took so long."""
     return types.SimpleNamespace(
         layout_seconds=layout,
@@ -25,7 +27,7 @@ def result(layout: float, seconds: float, explained: str = BEST_FIRST, layout_by
         explain=lambda: explained,
         memory_bytes={"layout": layout_bytes, "run": 8},
         phase_seconds={},
-        supersteps=3,
+        supersteps=supersteps,
         on_device=lambda name: np.ones(3),
     )
 
@@ -122,6 +124,17 @@ def test_what_the_automatic_schedule_makes_is_preprocessing(
     pulls = ew.Schedule(ew.Pull(), layout=ew.Layout())
     found = edge_vertex.measured((3, ()), edge_vertex.RANKS, pulls, 2, [np.ones(3)])
     assert found["preprocessing_ms"] == 7 and "first_ms" not in found
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_fewer_supersteps_than_asked_for_are_not_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edge_vertex, "fresh", lambda *_: Graph())
+    monkeypatch.setattr(edge_vertex, "preprocessing", lambda *_: 7.0)
+    early = result(0.001, 0.017, supersteps=5)
+    monkeypatch.setattr(edge_vertex, "caller", lambda *_: lambda **values: (early, np.ones(3)))
+    pulls = ew.Schedule(ew.Pull(), layout=ew.Layout())
+    found = edge_vertex.measured((3, ()), edge_vertex.RANKS, pulls, 2, [np.ones(3)])
+    assert found["right"] is False
 
 
 def test_clusters_are_overhead(monkeypatch: pytest.MonkeyPatch) -> None:
