@@ -2,10 +2,10 @@
 
 The graph is R-MAT, simple, of 16 drawn edges for each vertex, as a graph of NetworkX with integer weights and nodes;
 functions of all pairs of nodes have one of an eighth of the vertices, and those that are slower still, or give paths,
-one of a 64th. Each function runs once by NetworkX, and by edgewise and each other backend that is installed (`RIVALS`)
-once to compile, once with the conversion and five times from the converted graph, of which the table has the median.
-Results are compared. Conversion to edgewise is timed by itself, too, as are graphs from arrays. Times of functions are
-printed in milliseconds. See docs/networkx.md.
+one of a 32nd, of 128 drawn edges for each, which has as many edges. Each function runs once by NetworkX, and by
+edgewise and each other backend that is installed (`RIVALS`) once to compile, once with the conversion and five times
+from the converted graph, of which the table has the median. Results are compared. Conversion to edgewise is timed by
+itself, too, as are graphs from arrays. Times of functions are printed in milliseconds. See docs/networkx.md.
 
 With `--gpu`, functions that have the keyword `device` run by edgewise on all cores of the CPU and on a GPU, each in the
 same way; results of the GPU are compared with those of the CPU. NetworkX and other backends do not run.
@@ -89,7 +89,7 @@ ALL_PAIRS: dict[str, Callable[..., Any]] = {
     "eccentricity": lambda graph, hub, **by: nx.eccentricity(graph, **by),
     "eccentricity, one node": lambda graph, hub, **by: nx.eccentricity(graph, hub, **by),
 }
-#: Functions that are slower still, or give paths: of a still smaller one.
+#: Functions that are slower still, or give paths: of one of fewer vertices and as many edges.
 OF_PATHS: dict[str, Callable[..., Any]] = {
     "all_pairs_shortest_path_length": lambda graph, hub, **by: dict(
         nx.all_pairs_shortest_path_length(graph, **by)
@@ -245,9 +245,9 @@ def times(warm: list[float], first: float) -> dict[str, Any]:
     }
 
 
-def drawn(scale: int) -> Any:
-    """A graph of NetworkX, undirected, with weights."""
-    made = ew.generate.rmat(scale, 16, seed=1, simple=True, directed=False)
+def drawn(scale: int, edges: int) -> Any:
+    """A graph of NetworkX, undirected, with weights; so many edges are drawn for each vertex."""
+    made = ew.generate.rmat(scale, edges, seed=1, simple=True, directed=False)
     weights = np.random.default_rng(1).integers(1, 100, made.num_arcs)
     graph = nx.empty_graph(made.num_vertices)
     ends = made.sources.tolist(), made.targets.tolist(), weights.tolist()
@@ -258,9 +258,9 @@ def drawn(scale: int) -> Any:
 def measure(scale: int, gpu: bool) -> Iterator[Row]:
     """All rows: conversions and functions, or functions by devices."""
     task = machine() | {"graph": f"rmat{scale}"}
-    graph, smaller, smallest = (drawn(each) for each in (scale, scale - 3, scale - 6))
-    connected, least = (
-        each.subgraph(max(nx.connected_components(each), key=len)).copy() for each in (smaller, smallest)
+    graph, smaller, denser = drawn(scale, 16), drawn(scale - 3, 16), drawn(scale - 5, 128)
+    connected, dense = (
+        each.subgraph(max(nx.connected_components(each), key=len)).copy() for each in (smaller, denser)
     )
     if not gpu:
         yield from conversions(graph, task)
@@ -273,8 +273,8 @@ def measure(scale: int, gpu: bool) -> Iterator[Row]:
         yield from compared(graph, task, CALLS)
         task["graph"] = f"largest component of rmat{scale - 3}"
         yield from compared(connected, task, ALL_PAIRS)
-        task["graph"] = f"largest component of rmat{scale - 6}"
-        yield from compared(least, task, OF_PATHS)
+        task["graph"] = f"largest component of rmat{scale - 5} of 128 edges a vertex"
+        yield from compared(dense, task, OF_PATHS)
 
 
 def main() -> None:

@@ -26,9 +26,10 @@ from edgewise.nx.graph import BackendGraph
 from edgewise.nx.offered import SORTED_SINCE, VERSION, options
 from edgewise.nx.search import alone, walk
 
-#: The most arcs of a graph on which each thread searches by itself, where there are many searches; the most vertices of
-#: all searches that are made at a time; and about the nanoseconds that a search takes for each arc and vertex.
-_SMALL, _BLOCK, _PER_ARC, _PER_VERTEX = 1 << 17, 1 << 20, 10, 50
+#: The most arcs of a graph on which each thread searches by itself, where there are many searches: with more, all
+#: threads are as fast at one. The most vertices of all searches that are made at a time, and of such a graph. About the
+#: nanoseconds that a search takes for each arc and vertex.
+_SMALL, _BLOCK, _PER_ARC, _PER_VERTEX = 1 << 22, 1 << 20, 10, 50
 #: What `search_each_by_length` takes for searches to all vertices: no target, and any number of arcs.
 _TO_ALL = -1, np.iinfo(np.int64).max
 #: A search for one target is on one thread while it looks at this fraction of all arcs: 1 / `_FEW_ARCS`.
@@ -145,7 +146,7 @@ def dijkstra_each(
     """Dijkstra's paths from each source by itself: on small graphs some at a time, each on one thread, first as many as
     there are threads. What is not taken is refused before the first is asked for."""
     column = lengths_of(G, weight)
-    small = len(column.values) <= _SMALL
+    small = len(column.values) <= _SMALL and len(G) <= _BLOCK
     if not small or cutoff is not None or not _is_free(options(how or {})):
         return (dijkstra(G, [source], weight, cutoff, how=how) for source in sources)
     return _in_blocks(G, np.array(sources, np.int64), column)
