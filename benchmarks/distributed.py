@@ -71,8 +71,16 @@ ALGORITHMS: dict[str, tuple[Callable[..., Any], dict[str, Any], tuple[str, ...]]
     "connected_components": (ew.connected_components, {}, ("component",)),
     "scc": (ew.scc, {}, ("component",)),
     "mst": (ew.mst, {"symmetrize": True}, ("source_index", "target_index", "weight")),
+    "topological_order": (ew.topological_order, {}, ("generation",)),
+    "core_numbers": (ew.core_numbers, {}, ("core",)),
+    "katz": (ew.katz, {"alpha": 1e-5, "tol": 0, "max_iterations": ITERATIONS}, ("centrality",)),
+    "eigenvector": (ew.eigenvector, {"tol": 0, "max_iterations": ITERATIONS}, ("centrality",)),
+    "hits": (ew.hits, {"tol": 0, "max_iterations": ITERATIONS}, ("hub", "authority")),
     "betweenness": (ew.betweenness, {}, ("centrality",)),
 }
+
+#: Those that gather a value of 8 bytes in each superstep, over in-edges or out-edges.
+GATHERING = {"pagerank": ("in",), "katz": ("in",), "eigenvector": ("in",), "hits": ("in", "out")}
 
 
 class Bound:
@@ -167,14 +175,15 @@ def row_of_algorithm(name: str, graph: ew.Graph, repeat: int) -> dict[str, Any]:
     right = all(nearly_equal(getattr(result, each), getattr(expected, each)) for each in arrays)
     row = measured(distributed, plain, repeat)
     row["bound_bytes"] += (group.size - 1) * sum(getattr(result, each).nbytes for each in arrays)
-    if name == "pagerank":
-        row["bound_bytes"] += result.supersteps * group.total(8 * shares_needed(graph, group))
+    for way in GATHERING.get(name, ()):
+        needed = values_needed(graph if way == "in" else graph.reverse(), group)
+        row["bound_bytes"] += result.supersteps * group.total(8 * needed)
     found = {"supersteps": result.supersteps, "right": right, "source": values.get("source", "")}
     return found | {"grid": False} | row | {"told": "", "counted_bytes": ""}
 
 
-def shares_needed(graph: ew.Graph, group: Group) -> int:
-    """Of how many vertices of other ranks a rank needs the shares, to gather over the in-edges of its own."""
+def values_needed(graph: ew.Graph, group: Group) -> int:
+    """Of how many vertices of other ranks a rank needs the values, to gather over the in-edges of its own."""
     own = by_arcs(group.rank, group.size, graph.in_offsets).own
     needed = np.zeros(graph.num_vertices, np.bool_)
     needed[graph.in_sources[int(graph.in_offsets[own.start]) : int(graph.in_offsets[own.stop])]] = True

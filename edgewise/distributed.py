@@ -351,7 +351,7 @@ def ranks_for(
 
     Args:
         name, graph, device, schedule: what runs, on what, where and how.
-        takes_gpus: whether this can run on GPUs at all.
+        takes_gpus: whether "auto" may mean GPUs.
 
     Raises:
         DistributedError: another device; devices, or graphs, that differ between ranks; and as `connect`.
@@ -359,10 +359,6 @@ def ranks_for(
     """
     if not isinstance(device, str) or device not in _DEVICES:
         raise DistributedError(f"{name}: device is {shown(device)}; expected 'auto', 'cpu' or 'cuda'")
-    if device == "cuda" and not takes_gpus:
-        raise DistributedError(
-            f"{name}: device is 'cuda'; on several ranks, {name} is on CPUs so far: expected 'cpu'"
-        )
     threads, group = as_schedule(name, schedule).num_threads, connect()
     asks = device == "cuda" or (device == "auto" and threads is None and takes_gpus)
     problem = cuda_problem() if asks else "not asked for"

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import golden
@@ -38,9 +39,19 @@ SAME = {
     "scc": ("component", "num_components"),
     "topological_order": ("generation", "is_acyclic"),
     "mst": ("source_index", "target_index", "weight", "num_edges", "num_components", "total_weight"),
+    "core_numbers": ("core", "supersteps", "max_core"),
+    "triangles": ("triangles", "degree", "total"),
+    "closeness": ("reached", "distance_sum", "reciprocal_sum", "farthest", "closeness"),
+    "harmonic": ("harmonic",),
+    "eccentricity": ("eccentricity",),
+    "eigenvector": ("centrality", "iterations", "residual", "converged"),
+    "katz": ("centrality", "iterations", "residual", "converged"),
+    "hits": ("authority", "hub", "iterations", "residual", "converged"),
     "betweenness": (),
     "edge_betweenness": (),
 }
+#: Those that round otherwise on GPUs.
+ROUNDING = (ew.pagerank, ew.eigenvector, ew.katz, ew.hits, ew.closeness, ew.harmonic, ew.eccentricity)
 
 
 def drawn(
@@ -89,7 +100,7 @@ def is_same(got: Any, expected: Any) -> bool:
 def compare(what: str, call: Callable[..., Any], graph: Graph, *args: Any, **options: Any) -> Any:
     """Compare a call on all ranks with the ordinary one, and verify it."""
     expected = call(graph, *args, device="cpu", **options)
-    where = {"device": "cpu"} if call is ew.pagerank else {}  # on GPUs it rounds otherwise
+    where = {"device": "cpu"} if call in ROUNDING else {}
     got = call(graph, *args, distributed=True, **where, **options)
     assert type(got) is type(expected) and got.graph is graph
     for name in SAME[expected.algorithm]:
@@ -137,9 +148,19 @@ def check_graph(name: str, graph: Graph) -> None:
         compare(name, ew.topological_order, graph)
         compare(name, ew.topological_order, upward(graph))
     compare(name, ew.mst, graph, symmetrize=True)
+    compare(name, ew.core_numbers, graph)
+    compare(name, ew.triangles, graph.to_undirected())
+    compare(name, ew.closeness, graph)
+    compare(name, ew.harmonic, graph)
+    compare(name, ew.eccentricity, graph)
+    compare(name, ew.eigenvector, graph, max_iterations=60)
+    compare(name, ew.katz, graph, alpha=0.01, beta=np.arange(n) % 3 + 0.5)
+    compare(name, ew.hits, graph, max_iterations=60)
     compare(name, ew.betweenness, graph)
     compare(name, ew.edge_betweenness, graph)
     if graph.weighted:
+        compare(name, ew.closeness, graph, weighted=True)
+        compare(name, ew.hits, graph, weighted=True, max_iterations=20)
         compare(name, ew.pagerank, graph, weighted=True, dtype=np.float32, max_iterations=9)
         compare(name, ew.mst, graph, symmetrize=True, weighted=False)
         if graph.num_arcs == 0 or graph.weights.min() > 0:
@@ -169,6 +190,13 @@ def check_larger() -> None:
         compare("larger", ew.topological_order, upward(graph))
         compare("larger", ew.mst, graph, symmetrize=True)
         compare("larger", ew.betweenness, graph, k=9)
+        compare("larger", ew.core_numbers, graph)
+        compare("larger", ew.triangles, graph.to_undirected("keep"))
+        compare("larger", ew.closeness, graph, vertices=list(range(0, 5000, 900)))
+        compare("larger", ew.harmonic, graph)
+        compare("larger", ew.katz, graph, alpha=0.01, weighted=dtype is not None, tol=1e-9)
+        compare("larger", ew.eigenvector, graph, weighted=dtype is not None, max_iterations=7)
+        compare("larger", ew.hits, graph, max_iterations=7)
     inward = drawn(5000, 90000, 4, True, np.int32)
     inward.make_in_edges()
     for graph in (drawn(5000, 60000, 9, False), inward):  # large frontiers are pulled from
@@ -207,24 +235,39 @@ def check_negative() -> None:
 def check_refused() -> None:
     """What does not run on several ranks."""
     graph = drawn(50, 200, 3, True)
-    calls: list[Callable[..., Any]] = [
-        lambda **how: ew.bfs(graph, 0, **how),
-        lambda **how: ew.sssp(graph, 0, **how),
-        lambda **how: ew.pagerank(graph, **how),
-        lambda **how: ew.connected_components(graph, **how),
-        lambda **how: ew.scc(graph, **how),
-        lambda **how: ew.mst(graph, symmetrize=True, **how),
-        lambda **how: ew.topological_order(graph, **how),
-        lambda **how: ew.betweenness(graph, **how),
-        lambda **how: ew.edge_betweenness(graph, **how),
-    ]
-    for call in calls:
+    symmetric = graph.to_undirected()
+    calls: dict[str, Callable[..., Any]] = {
+        "bfs": lambda **how: ew.bfs(graph, 0, **how),
+        "sssp": lambda **how: ew.sssp(graph, 0, **how),
+        "mst": lambda **how: ew.mst(graph, symmetrize=True, **how),
+        "triangles": lambda **how: ew.triangles(symmetric, **how),
+        **{
+            name: partial(getattr(ew, name), graph)
+            for name in (
+                *(
+                    "pagerank",
+                    "connected_components",
+                    "scc",
+                    "topological_order",
+                    "core_numbers",
+                    "closeness",
+                ),
+                *(
+                    "harmonic",
+                    "eccentricity",
+                    "eigenvector",
+                    "katz",
+                    "hits",
+                    "betweenness",
+                    "edge_betweenness",
+                ),
+            )
+        },
+    }
+    for call in calls.values():
         gpu = fails(call, distributed=True, device="cuda")
-        if call in (*calls[:4], *calls[-3:]):  # these run on GPUs where there are any
-            no_gpu = isinstance(gpu, DeviceError) and "has no GPU that can be used" in str(gpu)
-            assert gpu is None or no_gpu, gpu
-        else:
-            assert isinstance(gpu, DistributedError) and "expected 'cpu'" in str(gpu), gpu
+        no_gpu = isinstance(gpu, DeviceError) and "has no GPU that can be used" in str(gpu)
+        assert gpu is None or no_gpu, gpu
         for part in ({"delivery": ew.Pull()}, {"balance": ew.WarpMapped(8)}, {"layout": ew.Layered([0])}):
             other = fails(call, distributed=True, schedule=ew.Schedule(**part))
             assert isinstance(other, ScheduleError) and "expected num_threads alone" in str(other), other
@@ -237,11 +280,19 @@ def check_refused() -> None:
         assert enough is None, enough
     told = ew.explain(ew.sssp, graph, 0, distributed=True)
     assert f"of which this is rank {RANK}" in told and "bytes beyond the graph" in told, told
-    for call in calls[-2:]:
-        kept = fails(call, distributed=True, checkpoint="sums")
+    for name in ("betweenness", "edge_betweenness"):
+        kept = fails(calls[name], distributed=True, checkpoint="sums")
         assert isinstance(kept, DistributedError) and "leave it out" in str(kept), kept
+    overflow = Graph.from_edges([0, 1], [1, 2], np.array([2**62, 2**62 - 1]))
+    assert isinstance(fails(ew.closeness, overflow, weighted=True, distributed=True), GraphError)
     if SIZE == 1:
         return
+    for call in (
+        partial(ew.katz, graph, alpha=0.01 * (1 + RANK)),
+        partial(ew.closeness, graph, vertices=[RANK]),
+    ):
+        other = fails(call, distributed=True)
+        assert isinstance(other, DistributedError) and "other arguments" in str(other), other
     other = fails(ew.bfs, graph, RANK, distributed=True)
     assert isinstance(other, DistributedError) and "other arguments" in str(other), other
     other = fails(ew.bfs, drawn(50, 200 + RANK, 3, True), 0, distributed=True)

@@ -13,6 +13,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from rank_algorithms import calls_on, compare_algorithm
 from ranks import code_for_several
 from ranks_programs import FEW, Case, cases, differences, ordinary, undirected
 from test_engines import PROGRAMS
@@ -117,13 +118,16 @@ def check_nearly(got, expected, asynchronous):
 
 
 def compare_algorithms(group, channel):
-    """Searches, shortest paths, components, PageRank and betweenness; the others stay on CPUs."""
+    """All algorithms."""
     compare_paths(group, channel)
     compare_components(group, channel)
     compare_pagerank(group, channel)
     compare_betweenness(group, channel)
-    with pytest.raises(DistributedError, match="expected 'cpu'"):
-        ew.mst(LATTICE, symmetrize=True, distributed=True, device="cuda")
+    up = HUBS.sources < HUBS.targets
+    forward = ew.Graph.from_edges(HUBS.sources[up], HUBS.targets[up], num_vertices=HUBS.num_vertices)
+    for name, calls in calls_on(HUBS, forward, HUBS.to_undirected()).items():
+        for graph, how in calls:
+            compare_algorithm(name, graph, how)
     if group.rank == 0:
         print("algorithms are the same", flush=True)
 

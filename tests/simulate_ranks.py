@@ -172,8 +172,6 @@ def compare_calls():
     with code_for_several():
         compare_algorithms(graph)
     assert "ranks speak" not in ew.bfs(graph, 1, distributed=True, device="cuda").explain()
-    with pytest.raises(DistributedError, match="expected 'cpu'"):
-        ew.scc(graph, distributed=True, device="cuda")
 
 
 def compare_algorithms(graph):

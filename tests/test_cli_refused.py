@@ -30,7 +30,6 @@ from edgewise.kernels import store
         (("pagerank", "--set", "dampin=1"), "pagerank has no parameter 'dampin'; it has damping"),
         (("pagerank", "--set", "damping"), "expected NAME=VALUE"),
         (("pagerank", "--set", "damping=two"), "damping is 'two'"),
-        (("closeness", "--distributed"), "closeness does not run on several ranks; leave --distributed out"),
         (("pagerank", "--device", "tpu"), "device is 'tpu'; expected 'auto', 'cpu' or 'cuda'"),
         (("pagerank", "--threads", "0"), "--threads is 0"),
         (("pagerank", "--read", "colour=1"), "edgewise.read has no parameter 'colour'"),

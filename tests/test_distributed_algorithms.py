@@ -17,6 +17,14 @@ CALLS = {
     "scc": lambda **how: ew.scc(RING, **how),
     "mst": lambda **how: ew.mst(RING, symmetrize=True, **how),
     "topological_order": lambda **how: ew.topological_order(RING, **how),
+    "core_numbers": lambda **how: ew.core_numbers(RING, **how),
+    "triangles": lambda **how: ew.triangles(RING.to_undirected(), **how),
+    "closeness": lambda **how: ew.closeness(RING, **how),
+    "harmonic": lambda **how: ew.harmonic(RING, **how),
+    "eccentricity": lambda **how: ew.eccentricity(RING, **how),
+    "eigenvector": lambda **how: ew.eigenvector(RING, **how),
+    "katz": lambda **how: ew.katz(RING, **how),
+    "hits": lambda **how: ew.hits(RING, **how),
     "betweenness": lambda **how: ew.betweenness(RING, **how),
     "edge_betweenness": lambda **how: ew.edge_betweenness(RING, **how),
 }
@@ -52,9 +60,6 @@ def test_without_ranks_it_is_refused(name: str, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("name", CALLS)
 def test_what_ranks_do_not_have_is_refused(name: str) -> None:
-    if name in ("scc", "mst"):  # the others are on GPUs, too
-        with pytest.raises(DistributedError, match=r"device is 'cuda'; .* expected 'cpu'"):
-            CALLS[name](distributed=True, device="cuda")
     with pytest.raises(ScheduleError, match="expected num_threads alone"):
         CALLS[name](distributed=True, schedule=ew.Schedule(delivery=ew.Push()))
     with pytest.raises(ParameterError, match="distributed is 1; expected True or False"):

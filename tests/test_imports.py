@@ -107,10 +107,14 @@ def part_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+#: Functions whose first argument names a function of an algorithm, or is one.
+NAMING = ("Form", "memory_by")
+
+
 def forms(path: Path) -> Iterator[tuple[int, str]]:
-    """What a file names for `dispatch` to import, the strings in calls of `Form`, with its line."""
+    """What a file names for `dispatch` to import, the strings in calls of `NAMING`, with its line."""
     for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Form":
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMING:
             match node.args[:1]:
                 case [ast.Constant(value=str(name))]:
                     yield node.lineno, f"edgewise.algorithms.{name}"

@@ -271,3 +271,35 @@ def test_one_function_that_gives_graphs_can_be_led_to_the_backend() -> None:
         assert type(nx.from_numpy_array(np.eye(2))) is nx.Graph
     assert graph.__networkx_cache__["backends"]["edgewise"]
     assert type(tree) is nx.Graph
+
+
+@pytest.mark.parametrize("sources", [[], [99], [0], None])
+@pytest.mark.parametrize("targets", [None, 5, [[1]], [3]])
+def test_subsets_are_read_in_the_order_of_networkx(sources: Any, targets: Any) -> None:
+    for name in ("betweenness_centrality_subset", "edge_betweenness_centrality_subset"):
+        compare(name, nx.path_graph(5), sources, targets)
+
+
+def test_functions_without_a_device_are_on_the_cpu_whatever_is_configured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = nx.path_graph(4)
+    nx.set_edge_attributes(graph, 1.5, "weight")
+    monkeypatch.setattr(nx.config.backends.edgewise, "device", "cuda")
+    monkeypatch.setattr(nx.config.backends.edgewise, "memory_limit", 10)
+    compare("closeness_centrality", graph, distance="weight")
+    compare("harmonic_centrality", graph, distance="weight")
+    compare("eccentricity", graph, weight="weight")
+    compare("edge_betweenness_centrality_subset", graph, [0], [3], weight="weight")
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_one_over_the_least_floats_is_infinite_without_a_warning() -> None:
+    graph = nx.Graph()
+    graph.add_weighted_edges_from([(0, 1, 1e-310), (1, 2, 5e-324)])
+    compare("harmonic_centrality", graph, distance="weight")
+
+
+def test_a_graph_of_the_backend_has_the_attributes_that_it_is_made_with() -> None:
+    made = nx.Graph([(0, 1)], name="roads", backend="edgewise")
+    assert backend.convert_to_nx(made).graph == {"name": "roads"}

@@ -47,6 +47,20 @@ def test_pagerank_of_long_rows_agrees_with_that_of_one_process() -> None:
     assert simulated("simulate_ranks_pagerank.py", "warps") == ["warps"]
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["topological_order", "core_numbers", "triangles"],
+        ["katz", "eigenvector", "hits"],
+        ["closeness", "harmonic", "eccentricity"],
+        ["scc", "mst"],
+    ],
+    ids=" ".join,
+)
+def test_other_algorithms_agree_with_those_of_one_process(names: list[str]) -> None:
+    assert simulated("simulate_ranks_programs.py", *names) == names
+
+
 def test_betweenness_is_that_of_one_gpu_for_each_share_of_the_sources() -> None:
     assert simulated("simulate_ranks_betweenness.py") == ["sums", "errors", "limits"]
 

@@ -116,4 +116,5 @@ def rows(targets: Any, num_vertices: int, repeat: int) -> Iterator[dict[str, Any
             end.synchronize()
             spent.append(xp.cuda.get_elapsed_time(begin, end) / TOGETHER)
         taken = 4 * units.size * (1 if in_place else 2)
-        yield {"system": name, "ms": statistics.median(spent), "run_bytes": taken, "right": right}
+        row = {"system": name, "ms": statistics.median(spent), "repeat": len(spent)}
+        yield row | {"run_bytes": taken, "right": right}

@@ -99,9 +99,9 @@ def contenders(case: Case, program: str) -> Iterator[tuple[str, str, Callable[[]
         yield "near and far", flag, near_far, True
 
 
-def timed(call: Callable[[], Any], repeat: int, before: int = 1) -> tuple[float, Any]:
-    """The median of `repeat` calls after `before` that are not counted, milliseconds, and what that call gave; or the
-    first that is counted, if it is long."""
+def timed(call: Callable[[], Any], repeat: int, before: int = 1) -> tuple[dict[str, Any], Any]:
+    """The median of `repeat` calls after `before` that are not counted, in the columns of a row, and what that call
+    gave; or the first that is counted, if it is long."""
     for _ in range(before):
         call()
     runs: list[tuple[float, Any]] = []
@@ -112,7 +112,8 @@ def timed(call: Callable[[], Any], repeat: int, before: int = 1) -> tuple[float,
         synchronize()
         runs.append((1e3 * (time.perf_counter() - started), given))
     runs.sort(key=lambda run: run[0])
-    return runs[(len(runs) - 1) // 2]
+    milliseconds, given = runs[(len(runs) - 1) // 2]
+    return {"ms": milliseconds, "repeat": len(runs)}, given
 
 
 def swept(sweep: Any, flag: str, repeat: int) -> dict[str, Any]:
@@ -122,9 +123,9 @@ def swept(sweep: Any, flag: str, repeat: int) -> dict[str, Any]:
         sweep.reset()
         return sweep.by_host() if flag == HOST else sweep.whole()
 
-    milliseconds, spent = timed(run, repeat)
+    row, spent = timed(run, repeat)
     micro = 1e6 / spent.iterations
-    row = {"ms": milliseconds, "iterations": spent.iterations, "iteration_us": micro * spent.seconds}
+    row |= {"iterations": spent.iterations, "iteration_us": micro * spent.seconds}
     if flag == HOST:
         sweep.reset()
         apart = sweep.by_host(apart=True)
@@ -182,13 +183,13 @@ def of_package(case: Case, program: str, layout: Any, repeat: int) -> dict[str, 
         return ew.sssp(graph, case.root, **how) if program == "SSSP" else ew.bfs(graph, case.root, **how)
 
     # What a graph keeps is made at the first run on it, and clusters at the second.
-    milliseconds, result = timed(call, repeat, before=2)
+    cost, result = timed(call, repeat, before=2)
     if program == "SSSP":
         values = result.on_device("distance")
         right = bool((values == case.distance).all())
     else:
         right = bool((result.on_device("level") == case.level).all())
-    return {"ms": milliseconds, "iterations": result.supersteps, "right": right}
+    return cost | {"iterations": result.supersteps, "right": right}
 
 
 def list_rows(case: Case, repeat: int) -> Iterator[dict[str, Any]]:
@@ -224,7 +225,8 @@ def memory_rows(case: Case) -> Iterator[dict[str, Any]]:
         "concatenated windows": in_shards + 4 * m,
     }
     for system, size in sizes.items():
-        yield case.facts | {"part": "memory", "system": system, "bytes": size, "weight_bytes": 4 * m}
+        row = {"part": "memory", "system": system, "bytes": size, "weight_bytes": 4 * m}
+        yield case.facts | row | {"repeat": 0}  # counted, not timed
 
 
 def preprocessing_rows(case: Case, folder: Path) -> Iterator[dict[str, Any]]:
@@ -261,15 +263,20 @@ def preprocessing_rows(case: Case, folder: Path) -> Iterator[dict[str, Any]]:
     }
     wanted = case.layers
     for system, call in calls.items():
-        milliseconds, made = timed(call, 3)
+        cost, made = timed(call, 3)
         pairs = ((made.order.vertices, wanted.order.vertices), (made.graph.targets, wanted.graph.targets))
         right = all(np.array_equal(to_host(found), to_host(want)) for found, want in pairs)
-        yield known | {"system": system, "seconds": 1e-3 * milliseconds, "right": right}
-    milliseconds, _ = timed(lambda: on_host.save(folder / "graph.edgewise"), 3)
+        yield known | in_seconds(cost) | {"system": system, "right": right}
+    cost, _ = timed(lambda: on_host.save(folder / "graph.edgewise"), 3)
     back = ew.load(folder / "graph.edgewise")
     right = np.array_equal(back.targets, on_host.targets)
-    yield known | {"system": "graph's file", "seconds": 1e-3 * milliseconds, "right": right}
-    yield known | {"system": "CuSha-like", "seconds": case.shards.preprocessing_seconds}
+    yield known | in_seconds(cost) | {"system": "graph's file", "right": right}
+    yield known | {"system": "CuSha-like", "seconds": case.shards.preprocessing_seconds, "repeat": 1}
+
+
+def in_seconds(cost: dict[str, Any]) -> dict[str, Any]:
+    """The columns of `timed` for a row in seconds."""
+    return {"seconds": 1e-3 * cost["ms"], "repeat": cost["repeat"]}
 
 
 def to_host(values: Any) -> np.ndarray:
@@ -325,8 +332,8 @@ def beyond_rows(scale: int, limit: str, folder: Path) -> Iterator[dict[str, Any]
                 assert result.verify(graph), f"{program}: a wrong answer"
                 wanted[program] = found.copy()
             right = np.array_equal(found, wanted[program])
-            cost = {"ms": 1e3 * statistics.median(timing.others), "iterations": timing.run.supersteps}
-            yield row | cost | {"right": right}
+            cost = {"ms": 1e3 * statistics.median(timing.others), "repeat": len(timing.others)}
+            yield row | cost | {"iterations": timing.run.supersteps, "right": right}
 
 
 def rows_of_graph(case: Case, parts: set[str], repeat: int, folder: Path) -> Iterator[dict[str, Any]]:

@@ -149,8 +149,6 @@ def _of_ranks(task: "Task", checkpoint: str | None, every: int | None) -> tuple[
     from edgewise.engine.distributed.group import connect
     from edgewise.errors import ProgramError
 
-    if not (task.is_program or task.on_ranks):
-        raise ProgramError(f"{task.name} does not run on several ranks; leave --distributed out")
     options: dict[str, Any] = {"distributed": True}
     if checkpoint is not None:
         if not task.is_program:

@@ -65,7 +65,6 @@ class Task:
         several: those of them that take several ids, too.
         booleans: parameters that are true or false.
         elsewhere: for names that NetworkX has for parameters, what to give instead.
-        on_ranks: whether it is an algorithm that runs on several ranks.
     """
 
     name: str
@@ -77,7 +76,6 @@ class Task:
     several: tuple[str, ...]
     booleans: tuple[str, ...]
     elsewhere: Mapping[str, str] = field(default_factory=dict)
-    on_ranks: bool = False
 
     @property
     def is_program(self) -> bool:
@@ -196,7 +194,6 @@ def find_algorithm(name: str) -> Task:
         several,
         booleans,
         vars(function).get("names_elsewhere", {}),
-        "distributed" in inspect.signature(function).parameters,
     )
 
 

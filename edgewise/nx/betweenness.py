@@ -147,8 +147,9 @@ def betweenness_centrality_subset(
     **how: Any,
 ) -> dict[Any, float]:
     graph, given = _for_lengths(G, weight), options(how) | {"weighted": weight is not None}
-    given["targets"] = [G.index(node, KeyError(node)) for node in set(targets) if node in G]
     times = Counter(G.index(node, KeyError(node)) for node in sources)
+    wanted = set(targets) if times else ()  # which NetworkX reads for the first source
+    given["targets"] = [G.index(node, KeyError(node)) for node in wanted if node in G]
     sums = np.zeros(len(G))
     for count in sorted({*times.values()}) if given["targets"] else ():
         alike = [vertex for vertex, each in times.items() if each == count]
@@ -168,11 +169,12 @@ def _dependencies(G: BackendGraph, sources: Any, targets: Any, weight: Any) -> n
     """The dependencies on edges of shortest paths to some targets, shared as NetworkX does it, and summed over sources:
     float64, by the numbers of edges."""
     _for_lengths(G, weight)
-    n, into, wanted = len(G), G.in_rows, set(targets)
+    n, into = len(G), G.in_rows
+    roots = [G.index(source, KeyError(source)) for source in sources]
+    wanted = set(targets) if roots else set()  # which NetworkX reads for the first source
     lengths, edges = G.column(weight).values[G.in_arcs], G.edge_numbers[G.in_arcs]
     on_edges, is_target = np.zeros(len(G.edge_arcs)), np.fromiter(map(wanted.__contains__, G), np.uint8, n)
-    for source in sources:
-        root = G.index(source, KeyError(source))
+    for root in roots:
         if weight is None:
             levels = breadth_first(G.rows, [root])
             order, values = levels.order, levels.level

@@ -123,4 +123,6 @@ def _inverse_distances(
         if lengths.dtype == np.int64 and lengths[-1] >= 2**53:  # float64 may not hold the farthest
             yield paths.order[far], np.array([1 / length for length in paths.lengths if length], np.float64)
         else:
-            yield paths.order[far], 1 / lengths[far]
+            with np.errstate(over="ignore"):  # one over the least of floats
+                terms = 1 / lengths[far]
+            yield paths.order[far], terms

@@ -18,8 +18,8 @@ def uncollected() -> Iterator[None]:
     though none of them can be garbage yet. Objects are freed by their counts as ever.
     """
     was_on = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
         if was_on:

@@ -118,7 +118,7 @@ def dijkstra(
     column, n = lengths_of(G, weight), len(G)
     if cutoff is not None and cutoff < 0:
         return _sources_alone(n, sources)
-    bound, given = None if cutoff == np.inf else cutoff, options(how or {})
+    bound, given = None if cutoff == np.inf else cutoff, _given(how)
     if target is not None and len(sources) == 1 and bound is None and _is_free(given):
         near = _to_near(G, column, sources[0], target)
         if near is not None:
@@ -147,9 +147,14 @@ def dijkstra_each(
     there are threads. What is not taken is refused before the first is asked for."""
     column = lengths_of(G, weight)
     small = len(column.values) <= _SMALL and len(G) <= _BLOCK
-    if not small or cutoff is not None or not _is_free(options(how or {})):
+    if not small or cutoff is not None or not _is_free(_given(how)):
         return (dijkstra(G, [source], weight, cutoff, how=how) for source in sources)
     return _in_blocks(G, np.array(sources, np.int64), column)
+
+
+def _given(how: dict[str, Any] | None) -> dict[str, Any]:
+    """The keywords of a run; a function that has none of them is on the CPU, whatever is configured."""
+    return {"device": "cpu", "memory_limit": None} if how is None else options(how)
 
 
 def _is_free(given: dict[str, Any]) -> bool:

@@ -32,7 +32,8 @@ def offered(
     *refusals: Refusal, doubt: Refusal | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Mark a function as offered under its name, with reasons not to take a call, and not to convert a graph for it. Of
-    keywords that it does not name it gets those of a run, and others are a TypeError."""
+    keywords that it does not name it gets those of a run, and others are a TypeError; one that makes a graph, and takes
+    its attributes, gets all."""
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
         named = inspect.signature(function).parameters
@@ -41,7 +42,7 @@ def offered(
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             for name in kwargs:
-                if name not in known:
+                if name not in known and "attr" not in named:
                     raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
             return function(*args, **kwargs)
 

@@ -4,19 +4,16 @@ Each rank sums over its share of the sources as one GPU does. Then it sends each
 sums, from GPU to GPU; a rank adds up the shares that it gets in the order of ranks, and tells all others.
 """
 
-import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from edgewise.algorithms.betweenness.cuda import sum_over
 from edgewise.algorithms.betweenness.job import Job
-from edgewise.algorithms.common.ranks import share_of
+from edgewise.algorithms.common.ranks import refusing_together, share_of
 from edgewise.algorithms.common.ranks_cuda import join_shares
 from edgewise.engine.distributed.channel_cuda import channel_of
-from edgewise.engine.distributed.group import Group, connect
-from edgewise.errors import EdgewiseError, EdgewiseWarning, MemoryLimitError
+from edgewise.engine.distributed.group import connect
 from edgewise.execution import Execution, check_limit, stop_if_explained
 from edgewise.graph import Arrays, Needs
 from edgewise.kernels.cuda.memory import cupy, device_number, room, zeros
@@ -36,7 +33,7 @@ def sum_on_gpus(job: Job, sources: np.ndarray, run: Execution) -> Any:
     """
     group = connect()
     own = sources[share_of(len(sources), group)]
-    with _refusing_together(group):
+    with refusing_together(group):
         needed = _place(job, len(own), run)
     with run.laying_out():
         channel = channel_of(group)
@@ -46,29 +43,13 @@ def sum_on_gpus(job: Job, sources: np.ndarray, run: Execution) -> Any:
     )
     stop_if_explained(run, job.graph, needed)
     run.begun = True
-    with _refusing_together(group):
+    with refusing_together(group):
         total = _sum_over(job, own, run)
         with room(job.name, (_JOINING - 8) * job.num_sums):
             pass
     with channel.in_run(), room(job.name, 0):
         join_shares(cupy().add, total, group, channel)
     return total
-
-
-@contextlib.contextmanager
-def _refusing_together(group: Group) -> Iterator[None]:
-    """An error of one rank meanwhile ends the call on all ranks."""
-    try:
-        with group.in_run():
-            yield
-    except RefusedBySystem as error:
-        refused = MemoryLimitError(str(error))
-        group.refuse(refused)
-        raise refused from error
-    except (EdgewiseError, EdgewiseWarning) as error:
-        group.refuse(error)
-        raise
-    group.everywhere(np.empty(0, np.uint8))  # a rank that refuses says so here
 
 
 def _place(job: Job, num_sources: int, run: Execution) -> int:

@@ -5,7 +5,7 @@ import numpy as np
 from edgewise.algorithms.betweenness.job import Job
 from edgewise.algorithms.betweenness.launching import sum_on_cpu
 from edgewise.algorithms.betweenness.lengths import refusal_of_weights
-from edgewise.algorithms.common.ranks import gathered, in_shares, share_of
+from edgewise.algorithms.common.ranks import share_of, sum_of_ranks
 from edgewise.engine.distributed.group import connect
 from edgewise.errors import GraphError
 from edgewise.execution import Execution
@@ -30,9 +30,4 @@ def sum_on_ranks(job: Job, sources: np.ndarray, run: Execution) -> np.ndarray:
     run.explain(
         f"this rank had {len(own):,} of {len(sources):,} sources; sums are added in the order of ranks"
     )
-    parts = in_shares(total, group)
-    received, _ = group.exchange([part.view(np.uint8) for part in parts])
-    sums = np.zeros_like(parts[group.rank])
-    for part in received:
-        sums += part.view(np.float64)
-    return gathered(sums, group)
+    return sum_of_ranks(total, group)

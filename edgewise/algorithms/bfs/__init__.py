@@ -220,7 +220,6 @@ def find_levels(
         ranks=Form(
             "bfs.ranks.search",
             lambda _: in_turn(looking_up, _memory_on_ranks(graph)).most,
-            on_gpus=True,
         ),
         distributed=distributed,
         by_clusters=True,

@@ -87,6 +87,7 @@ def closeness(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> ClosenessResult:
     """Closeness centrality: one over the mean distance to a vertex from those that reach it. As in NetworkX.
 
@@ -104,6 +105,9 @@ def closeness(
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress counts
             vertices. Under a tight limit, fewer threads are used. There is no delivery to choose on the CPU. On a GPU
             it runs as a program, 63 searches at a time, or one if not all vertices are asked for, or by weights.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result. They are on CPUs, or each on a GPU (docs/distributed.md); there is nothing to choose
+            but the device and ``Schedule(num_threads=...)``. Ranks have a share of the vertices each.
 
     Returns:
         A `ClosenessResult`. O(k (n + m)) work at most for k vertices, mostly a hundredth of that on graphs of small
@@ -115,9 +119,10 @@ def closeness(
         ParameterError: `vertices` is empty or names one twice, or `wf_improved` is not True or False.
         ScheduleError: a device, a delivery, a balance or a layout that does not exist.
         MemoryLimitError: more memory is needed than allowed.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("closeness", graph)
     check_flags(ParameterError, "closeness: ", wf_improved=wf_improved)
-    how = device, schedule, progress, memory_limit
+    how = device, schedule, progress, memory_limit, distributed
     found = find_distances("closeness", graph, vertices, weighted, True, *how)
     return ClosenessResult(*found, wf_improved=bool(wf_improved))

@@ -107,13 +107,14 @@ def find_distances(
     schedule: Schedule | None,
     progress: Progress,
     memory_limit: float | str | None,
+    distributed: bool,
 ) -> tuple[Job, Execution, np.ndarray, Found]:
     """The arguments of a `DistancesResult`, whose graph was checked.
 
     Args:
         name, graph: what runs, on what.
         vertices, weighted, inward: as given; see `Job`.
-        device, schedule, progress, memory_limit: see `edgewise.algorithms.common.dispatch.begin`.
+        device, schedule, progress, memory_limit, distributed: see `edgewise.algorithms.common.dispatch.begin`.
 
     Raises:
         GraphError: a vertex that is not in the graph; weights that are missing or negative, or whose sums are too
@@ -145,6 +146,12 @@ def find_distances(
         cpu=Form(sum_distances, memory),
         cuda=program,
         program=program,
+        ranks=Form(
+            "closeness.ranks.sum_distances",
+            memory,
+            with_gpus=Form("closeness.ranks.sum_on_gpus", no_memory),
+        ),
+        distributed=distributed,
     )
     indices = asked.indices()
     found, run = task.find(job, indices, total=len(indices))

@@ -52,6 +52,7 @@ def eccentricity(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> EccentricityResult:
     """Eccentricity: the largest distance from a vertex to any that it reaches.
 
@@ -60,14 +61,14 @@ def eccentricity(
 
     Args:
         graph, vertices, weighted: as for `closeness`; distances are those from the vertex, also in a directed graph.
-        device, schedule, progress, memory_limit: as for `closeness`.
+        device, schedule, progress, memory_limit, distributed: as for `closeness`.
 
     Returns:
         An `EccentricityResult`. Work is that of `closeness`.
 
     Raises:
-        GraphError, ParameterError, ScheduleError, MemoryLimitError: as `closeness`.
+        GraphError, ParameterError, ScheduleError, MemoryLimitError, DistributedError: as `closeness`.
     """
     check_graph("eccentricity", graph)
-    how = device, schedule, progress, memory_limit
+    how = device, schedule, progress, memory_limit, distributed
     return EccentricityResult(*find_distances("eccentricity", graph, vertices, weighted, False, *how))

@@ -88,25 +88,33 @@ def lengths_program(dtype: np.dtype) -> type[Program]:
     return type("Distances", (Distances,), fields)
 
 
-def sum_distances(job: Job, sources: np.ndarray, run: Execution) -> Found:
+def are_all(job: Job, sources: np.ndarray) -> bool:
+    """Whether searches from all vertices go together."""
+    return not job.weighted and len(sources) == job.graph.num_vertices
+
+
+def sum_distances(job: Job, sources: np.ndarray, run: Execution, rank: int = 0, ranks: int = 1) -> Found:
     """What is found for each source, in their order, on the host; of `reciprocals` see `harmonic`.
+
+    Of several ranks, where sources are all vertices, what one of them finds over searches from its share of them.
 
     Raises:
         GraphError: a sum of distances is more than int64 holds.
     """
-    all_at_once = not job.weighted and len(sources) == job.graph.num_vertices
-    graph = job.graph
+    all_at_once, graph = are_all(job, sources), job.graph
     if graph.directed and job.inward != all_at_once:
         graph = turned_round(graph, job.weighted, run)
     program = Searches if all_at_once else lengths_program(job.dtype) if job.weighted else BreadthFirst
     prepared = prepared_for(program, graph, run)
-    return _of_all(prepared, sources, run) if all_at_once else _of_each(job, prepared, sources, run)
+    if all_at_once:
+        return _of_all(prepared, sources, run, range(LANES * rank, len(sources), LANES * ranks))
+    return _of_each(job, prepared, sources, run)
 
 
-def _of_all(prepared: Prepared, sources: np.ndarray, run: Execution) -> Found:
-    """The sums of all vertices, made by themselves."""
+def _of_all(prepared: Prepared, sources: np.ndarray, run: Execution, firsts: range) -> Found:
+    """The sums of all vertices, made by themselves, over searches from the vertices from each of `firsts` on."""
     found: Any = None
-    for first in range(0, len(sources), LANES):
+    for first in firsts:
         outcome = _carried_out(prepared, run, first, first=first)
         new = Found(*(outcome.vertex_fields[name] for name in Found._fields))
         if found is None:

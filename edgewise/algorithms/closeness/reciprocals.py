@@ -58,6 +58,7 @@ def harmonic(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> HarmonicResult:
     """Harmonic centrality: the sum over all other vertices of 1 / distance to a vertex. As in NetworkX.
 
@@ -67,17 +68,17 @@ def harmonic(
     Args:
         graph, vertices, weighted: as for `closeness`.
         normalized: divide by the number of other vertices, as igraph does.
-        device, schedule, progress, memory_limit: as for `closeness`.
+        device, schedule, progress, memory_limit, distributed: as for `closeness`.
 
     Returns:
         A `HarmonicResult`. As `closeness`, it does not depend on threads. Of all vertices without weights, a GPU adds
         reciprocals up in another order than the CPU: sums differ by rounding.
 
     Raises:
-        GraphError, ParameterError, ScheduleError, MemoryLimitError: as `closeness`.
+        GraphError, ParameterError, ScheduleError, MemoryLimitError, DistributedError: as `closeness`.
     """
     check_graph("harmonic", graph)
     check_flags(ParameterError, "harmonic: ", normalized=normalized)
-    how = device, schedule, progress, memory_limit
+    how = device, schedule, progress, memory_limit, distributed
     found = find_distances("harmonic", graph, vertices, weighted, True, *how)
     return HarmonicResult(*found, normalized=bool(normalized))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from edgewise.errors import DistributedError, MemoryLimitError, ParameterError, ScheduleError
+from edgewise.errors import MemoryLimitError, ParameterError, ScheduleError
 from edgewise.execution import (
     Admission,
     Chosen,
@@ -42,9 +42,8 @@ class Form(NamedTuple):
             `edgewise.algorithms.common.heads`.
         otherwise: the form for a GPU that has no room for this one.
         in_order: whether a form for the CPU reads rows one after the other, mostly.
-        on_gpus: whether a form for several ranks runs on their GPUs, too. It counts their memory itself, and says when
-            it has begun, as a program does.
-        with_gpus: the form for several ranks with GPUs, if that is another one.
+        with_gpus: the form for several ranks with GPUs, if that is another one than for ranks with CPUs. Either counts
+            the GPUs' memory itself, and says when it has begun, as a program does.
     """
 
     find: Callable[..., Any] | str
@@ -55,13 +54,17 @@ class Form(NamedTuple):
     heads: bool = False
     otherwise: "Form | None" = None
     in_order: bool = False
-    on_gpus: bool = False
     with_gpus: "Form | None" = None
 
 
 def no_memory(_: Schedule) -> int:
     """The memory of a form that takes nothing beside a program's own arrays."""
     return 0
+
+
+def memory_by(name: str, graph: Graph) -> Callable[[Schedule], int]:
+    """The memory of a form by a function of the graph and a schedule, which is given by name, as `Form.find`."""
+    return lambda schedule: imported(name)(graph, schedule)
 
 
 def bytes_by_clusters(graph: Graph, schedule: Schedule) -> int:
@@ -155,7 +158,7 @@ def begin(
         device, schedule, work, rounds, arrays: see `edgewise.execution.choose`.
         progress, memory_limit: see `edgewise.execution.admit`.
         cpu, cuda, program: the forms; if there is no program, a text for what has none: "by weights".
-        ranks: the form for several ranks, if there is one.
+        ranks: the form for several ranks; every algorithm has one, but what it does over layers has none.
         distributed: whether the run is on all ranks together. One rank alone does as an ordinary call.
         stays: whether a run that a GPU has no room for must not go on the CPU: what it has begun goes on there only.
         by_clusters: whether the form for a GPU runs by clusters if the schedule says so.
@@ -165,7 +168,7 @@ def begin(
         DeviceError: device="cuda", and CUDA cannot be used.
         ParameterError: a memory limit that is not a number, or another kind of progress.
         MemoryLimitError: more memory is needed than allowed.
-        DistributedError: several ranks, and no form for them, another device, no ranks, or graphs that differ.
+        DistributedError: several ranks, and another device, no ranks, or graphs that differ.
     """
 
     def task_for(chosen: Chosen) -> Task:
@@ -209,18 +212,14 @@ def begin(
             admission = admit(name, graph, chosen, **how, deliveries=form.deliveries, in_order=form.in_order)
         except MemoryLimitError as refused:
             return on_cpu(refused)
-        find = _imported((taken if graph.num_vertices else cpu).find)
+        find = imported((taken if graph.num_vertices else cpu).find)
         return Task(admission, find, memory, chosen.on_gpu and taken.arrays is None, on_cpu)
 
     if distributed is not False and is_distributed(name, distributed):
-        if ranks is None:
-            raise DistributedError(
-                f"{name}: distributed is True, and there is no form of it for several ranks; leave it out, and call it "
-                "on one of them"
-            )
+        assert ranks is not None
         from edgewise.algorithms.common.ranks import choose_ranks
 
-        on_ranks = choose_ranks(name, graph, device, schedule, ranks.on_gpus or bool(ranks.with_gpus))
+        on_ranks = choose_ranks(name, graph, device, schedule)
         if on_ranks is not None:
             cpu, cuda = _forms_on_ranks(name, ranks if graph.num_vertices else cpu, ranks, on_ranks.on_gpu)
             return task_for(on_ranks)
@@ -234,10 +233,10 @@ def _forms_on_ranks(name: str, cpu: Form, ranks: Form, on_gpu: bool) -> tuple[Fo
     """The forms for several ranks on CPUs, which find what the form `cpu` does, and on GPUs."""
     from edgewise.algorithms.common.ranks import on_ranks
 
-    find = on_ranks(name, _imported(cpu.find))
+    find = on_ranks(name, imported(cpu.find))
     on_cpus, on_gpus = ranks._replace(find=find), ranks._replace(find=find, memory=no_memory)
     if on_gpu and ranks.with_gpus is not None:
-        on_gpus = ranks.with_gpus._replace(find=on_ranks(name, _imported(ranks.with_gpus.find)))
+        on_gpus = ranks.with_gpus._replace(find=on_ranks(name, imported(ranks.with_gpus.find)))
     return on_cpus, on_gpus
 
 
@@ -247,7 +246,7 @@ def is_distributed(name: str, distributed: Any) -> bool:
     return bool(distributed)
 
 
-def _imported(find: Callable[..., Any] | str) -> Callable[..., Any]:
+def imported(find: Callable[..., Any] | str) -> Callable[..., Any]:
     """A function, perhaps given by a name: its algorithm, its module and its own name."""
     if callable(find):
         return find

@@ -4,7 +4,8 @@ A call is a `Power`, which says what an iteration does. `iterate_on_cpu` carries
 on a GPU do the same, and `repeat` does so by SciPy.
 """
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,16 +13,16 @@ from edgewise.algorithms.common.derived import check_numbers, vertex_shown
 from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.distribution import VertexNumbers, distributing
 from edgewise.algorithms.common.gather import BLOCK
-from edgewise.algorithms.common.lengths import arcs_of, in_arcs_of, weight_range
+from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.numbers import as_float, as_steps
 from edgewise.algorithms.common.power_iterations import (
     AS_THEY_ARE,
     DONE,
     UNIT_LENGTH,
-    Values,
     gather,
     iterate,
 )
+from edgewise.algorithms.common.power_state import Iterated, Power, iterated_to, power_work, values_for
 from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.errors import GraphError, VerificationError
 from edgewise.execution import Execution, Progress
@@ -38,44 +39,6 @@ _LIKELY_ITERATIONS, _BARRIERS = 30, 4
 TOLERANCE, NOTHING = 1e-8, 1e-290
 #: Sums of weights may be from 1 / _EXTREME to _EXTREME.
 _EXTREME = 2.0**500
-
-
-class Power(NamedTuple):
-    """What a call iterates: new values are `kept` times the old ones, plus `factor` times the sum of the old ones over
-    in-edges, plus `added`, and scaled.
-
-    Attributes:
-        graph: the graph.
-        weighted: whether values along arcs are multiplied by weights.
-        start: the values to begin with, float64, shape (n,).
-        added: float64, shape (n,), or (1,): one number for all vertices.
-        kept, factor: numbers.
-        back: whether values are summed over out-edges first; these sums are what goes along in-edges then.
-        scaled: `AS_THEY_ARE`, `UNIT_LENGTH` or `UNIT_SUM`.
-        enough: iterations end when values change by less than this, in sum.
-        limit: the most iterations.
-    """
-
-    graph: Graph
-    weighted: bool
-    start: np.ndarray
-    added: np.ndarray
-    kept: float
-    factor: float
-    back: bool
-    scaled: int
-    enough: float
-    limit: int
-
-
-class Iterated(NamedTuple):
-    """What iterations end with: values, float64, shape (n,), on the host or on the GPU, what comes `back` along
-    out-edges from them if that is asked for, the number of iterations, and the change of the last one."""
-
-    values: Any
-    back: Any
-    iterations: int
-    residual: float
 
 
 class PowerResult(VertexResult):
@@ -158,19 +121,26 @@ def begin_power(
     limit: int,
     back: bool,
     given: tuple[VertexNumbers | None, ...],
+    distributed: bool,
 ) -> Any:
     """A task that iterates: see `dispatch.begin`. Its form takes a `Power` and gives an `Iterated`.
 
     Args:
         name, graph, device, schedule, progress, memory_limit: see `dispatch.begin`.
-        program: the name of the form for a GPU.
+        program: the name of the form for a GPU; that for the GPUs of ranks ends in "_on_ranks" beside it.
         limit: the most iterations.
         back: see `Power`.
         given: numbers of vertices that are to be looked up.
+        distributed: whether on all ranks.
     """
     n, m = graph.num_vertices, graph.num_arcs
     of_vertices = 8 * (n + 1) * (4 + 2 * back) + 16 * (n // BLOCK + 1)
-    on_gpu = Form(program, no_memory, (Pull, Buffered))
+    on_gpu, on_gpus_of_ranks = Form(program, no_memory, (Pull, Buffered)), f"{program}_on_ranks"
+
+    def memory(schedule: Schedule, told: int = 0) -> int:
+        made, used = graph.making(Made.IN_EDGES), held(of_vertices + told)
+        return in_turn(distributing(graph, *given), made, used).most
+
     return begin(
         name,
         graph,
@@ -178,25 +148,20 @@ def begin_power(
         schedule,
         progress,
         memory_limit,
-        work=_work(n, m, back) * min(limit, _LIKELY_ITERATIONS),
+        work=power_work(n, m, back) * min(limit, _LIKELY_ITERATIONS),
         rounds=_BARRIERS * _LIKELY_ITERATIONS,
         arrays=Arrays.IN_EDGES,
-        cpu=Form(
-            iterate_on_cpu,
-            lambda _: (
-                in_turn(distributing(graph, *given), graph.making(Made.IN_EDGES), held(of_vertices)).most
-            ),
-            (Pull,),
-            in_order=True,
-        ),
+        cpu=Form(iterate_on_cpu, memory, (Pull,), in_order=True),
         cuda=on_gpu,
         program=on_gpu,
+        ranks=Form(
+            "common.power_ranks.iterate_on_ranks",
+            partial(memory, told=16 * (n + 1)),
+            in_order=True,
+            with_gpus=Form(on_gpus_of_ranks, no_memory),
+        ),
+        distributed=distributed,
     )
-
-
-def _work(num_vertices: int, num_arcs: int, back: bool) -> float:
-    """About the nanoseconds that one thread takes for an iteration."""
-    return (1 + back) * (2.5 * num_vertices + 0.5 * num_arcs)
 
 
 def iterate_on_cpu(power: Power, run: Execution) -> Iterated:
@@ -204,28 +169,19 @@ def iterate_on_cpu(power: Power, run: Execution) -> Iterated:
     graph, n = power.graph, power.graph.num_vertices
     if n == 0:
         return Iterated(np.empty(0), np.empty(0), 0, 0.0)
-    run.make_in_edges(graph)
-    none = np.empty(0, np.int32)
-    arcs, out = in_arcs_of(graph), arcs_of(graph)
-    if not power.weighted:
-        arcs, out = arcs._replace(weights=none), out._replace(weights=none)
+    arcs, out, state = values_for(power, run)
     back = out if power.back else out._replace(offsets=out.offsets[:0])
-    values = np.zeros((2, n + 1))
-    values[0, :n] = power.start
-    beside, counters = np.zeros(n + 1 if power.back else 1), np.zeros(2, np.int64)
-    state = Values(values, beside, power.added, np.zeros((2, -(-n // BLOCK))), np.zeros(2), counters)
     how = power.kept, power.factor, power.scaled, power.enough, np.int64(power.limit)
-    work = _work(n, graph.num_arcs, power.back)
+    work = power_work(n, graph.num_arcs, power.back)
     likely, at_most = (work * min(power.limit, most) for most in (_LIKELY_ITERATIONS, power.limit))
     run.launch(
         iterate, arcs, back, state, *how, work=likely, rounds=_BARRIERS * _LIKELY_ITERATIONS, at_most=at_most
     )
     run.explain("pull: each vertex gathers over its in-edges")
-    iterations = int(counters[DONE])
-    last = values[iterations & 1]
     if power.back:
-        run.launch(gather, out, last, beside[:n], work=work)
-    return Iterated(last[:n], beside[:n], iterations, float(state.sums[1]) if iterations else 0.0)
+        last = state.values[int(state.counters[DONE]) & 1]
+        run.launch(gather, out, last, state.beside[:n], 0, state.partial.shape[1], work=work)
+    return iterated_to(state)
 
 
 def repeat(power: Power, iterations: int, residual: float, converged: bool) -> tuple[np.ndarray, np.ndarray]:

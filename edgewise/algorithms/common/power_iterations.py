@@ -17,7 +17,7 @@ AS_THEY_ARE, UNIT_LENGTH, UNIT_SUM = range(3)
 #: Places of the counters: iterations done, and whether the last one changed little enough to end.
 DONE, CONVERGED = 0, 1
 #: Rows of `Values.partial` and places of `Values.sums`: of the lengths, and of the changes.
-_LENGTHS, _CHANGES = 0, 1
+LENGTHS, CHANGES = 0, 1
 
 
 class Values(NamedTuple):
@@ -72,12 +72,11 @@ def _length_of_block(new: Any, scaled: Any, first: Any, last: Any) -> Any:
 
 
 @device_function
-def _gather_all(control: Any, arcs: Any, values: Any, gathered: Any, n: Any) -> None:
-    """Gather into the first n entries, by the blocks that this thread gets."""
-    blocks = (n + BLOCK - 1) // BLOCK
+def _gather_all(control: Any, arcs: Any, values: Any, gathered: Any, n: Any, begin: Any, end: Any) -> None:
+    """Gather into entries of blocks from `begin` to before `end`, by those that this thread gets."""
     while True:
-        block = claim(control, 0, 1, blocks)
-        if block >= blocks:
+        block = begin + claim(control, 0, 1, end - begin)
+        if block >= end:
             return
         first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
         gather_block(arcs.offsets, arcs.targets, arcs.weights, values, first, last, gathered)
@@ -86,7 +85,8 @@ def _gather_all(control: Any, arcs: Any, values: Any, gathered: Any, n: Any) -> 
 @device_function
 def _gather_back(control: Any, size: Any, thread: Any, back: Any, old: Any, beside: Any) -> Any:
     """Gather over out-edges. True if the run was cancelled."""
-    _gather_all(control, back, old, beside, len(beside) - 1)
+    n = len(beside) - 1
+    _gather_all(control, back, old, beside, n, 0, (n + BLOCK - 1) // BLOCK)
     if barrier(control, size):
         return True
     if thread == 0:
@@ -95,15 +95,41 @@ def _gather_back(control: Any, size: Any, thread: Any, back: Any, old: Any, besi
 
 
 @device_function
-def _scale(control: Any, size: Any, thread: Any, scaled: Any, old: Any, new: Any, state: Any) -> Any:
-    """Scale the new values, and sum up by how much they differ from the old ones. True if the run was cancelled."""
+def _renew(
+    control: Any,
+    arcs: Any,
+    source: Any,
+    old: Any,
+    new: Any,
+    state: Any,
+    kept: Any,
+    factor: Any,
+    scaled: Any,
+    begin: Any,
+    end: Any,
+) -> None:
+    """Make the new values of blocks from `begin` to before `end`, not scaled, and the sums of those that this thread
+    gets: of changes, or of what they are scaled by."""
+    n, added = len(new) - 1, state.added
+    while True:
+        block = begin + claim(control, 0, 1, end - begin)
+        if block >= end:
+            return
+        first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
+        gather_block(arcs.offsets, arcs.targets, arcs.weights, source, first, last, new)
+        for v in range(first, last):
+            new[v] = kept * old[v] + factor * new[v] + added[v if len(added) > 1 else np.uint64(0)]
+        if scaled == AS_THEY_ARE:
+            state.partial[CHANGES, block] = _change_of_block(old, new, first, last)
+        else:
+            state.partial[LENGTHS, block] = _length_of_block(new, scaled, first, last)
+
+
+@device_function
+def _divide(control: Any, scaled: Any, old: Any, new: Any, state: Any) -> None:
+    """Scale the new values by the sums of all blocks, and sum up by how much they differ from the old ones."""
     n, blocks = len(new) - 1, state.partial.shape[1]
-    if thread == 0:
-        _add_up(state.partial, state.sums, _LENGTHS)
-        rewind(control, 0)
-    if barrier(control, size):
-        return True
-    length = state.sums[_LENGTHS]
+    length = state.sums[LENGTHS]
     if scaled == UNIT_LENGTH:
         length = np.sqrt(length)
     if length == 0.0:
@@ -111,12 +137,31 @@ def _scale(control: Any, size: Any, thread: Any, scaled: Any, old: Any, new: Any
     while True:
         block = claim(control, 0, 1, blocks)
         if block >= blocks:
-            break
+            return
         first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
         for v in range(first, last):
             new[v] /= length
-        state.partial[_CHANGES, block] = _change_of_block(old, new, first, last)
+        state.partial[CHANGES, block] = _change_of_block(old, new, first, last)
+
+
+@device_function
+def _scale(control: Any, size: Any, thread: Any, scaled: Any, old: Any, new: Any, state: Any) -> Any:
+    """Scale the new values, and sum up by how much they differ from the old ones. True if the run was cancelled."""
+    if thread == 0:
+        _add_up(state.partial, state.sums, LENGTHS)
+        rewind(control, 0)
+    if barrier(control, size):
+        return True
+    _divide(control, scaled, old, new, state)
     return barrier(control, size)
+
+
+@device_function
+def _end_iteration(iteration: Any, enough: Any, state: Any) -> None:
+    """Count an iteration, and say whether its values have changed little enough."""
+    _add_up(state.partial, state.sums, CHANGES)
+    state.counters[DONE] = iteration + 1
+    state.counters[CONVERGED] = state.sums[CHANGES] < enough
 
 
 @team_kernel
@@ -144,7 +189,7 @@ def iterate(
         enough: the change that is small enough.
         limit: the most iterations.
     """
-    n, blocks, added = state.values.shape[1] - 1, state.partial.shape[1], state.added
+    blocks = state.partial.shape[1]
     for iteration in range(limit):
         old, new = state.values[iteration & 1], state.values[(iteration + 1) & 1]
         source = old
@@ -152,26 +197,13 @@ def iterate(
             if _gather_back(control, size, thread, back, old, state.beside):
                 return
             source = state.beside
-        while True:
-            block = claim(control, 0, 1, blocks)
-            if block >= blocks:
-                break
-            first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
-            gather_block(arcs.offsets, arcs.targets, arcs.weights, source, first, last, new)
-            for v in range(first, last):
-                new[v] = kept * old[v] + factor * new[v] + added[v if len(added) > 1 else np.uint64(0)]
-            if scaled == AS_THEY_ARE:
-                state.partial[_CHANGES, block] = _change_of_block(old, new, first, last)
-            else:
-                state.partial[_LENGTHS, block] = _length_of_block(new, scaled, first, last)
+        _renew(control, arcs, source, old, new, state, kept, factor, scaled, 0, blocks)
         if barrier(control, size):
             return
         if scaled != AS_THEY_ARE and _scale(control, size, thread, scaled, old, new, state):
             return
         if thread == 0:
-            _add_up(state.partial, state.sums, _CHANGES)
-            state.counters[DONE] = iteration + 1
-            state.counters[CONVERGED] = state.sums[_CHANGES] < enough
+            _end_iteration(iteration, enough, state)
             report(control, iteration + 1)
             rewind(control, 0)
         if barrier(control, size) or state.counters[CONVERGED] != 0:
@@ -179,12 +211,59 @@ def iterate(
 
 
 @team_kernel
-def gather(thread: Any, size: Any, control: Any, arcs: Any, values: Any, gathered: Any) -> None:
+def gather(
+    thread: Any, size: Any, control: Any, arcs: Any, values: Any, gathered: Any, begin: Any, end: Any
+) -> None:
     """Sum the values of the neighbours of each vertex, times the weights of the arcs.
 
     Args:
         arcs: see `common.lengths.WeightedArcs`.
         values: shape (n + 1,); the last one is 0.
         gathered: shape (n,).
+        begin, end: the blocks of vertices.
     """
-    _gather_all(control, arcs, values, gathered, len(gathered))
+    _gather_all(control, arcs, values, gathered, len(gathered), begin, end)
+
+
+@team_kernel
+def renew(
+    thread: Any,
+    size: Any,
+    control: Any,
+    arcs: Any,
+    source: Any,
+    old: Any,
+    new: Any,
+    state: Any,
+    kept: Any,
+    factor: Any,
+    scaled: Any,
+    begin: Any,
+    end: Any,
+) -> None:
+    """The part of an iteration in which some blocks of vertices gather; see `iterate`.
+
+    Args:
+        source: shape (n + 1,): what is gathered; the last one is 0.
+        old, new: rows of the values.
+        begin, end: the blocks.
+    """
+    _renew(control, arcs, source, old, new, state, kept, factor, scaled, begin, end)
+
+
+@team_kernel
+def scale(thread: Any, size: Any, control: Any, scaled: Any, old: Any, new: Any, state: Any) -> None:
+    """The part of an iteration in which all values are scaled, after `add_lengths`."""
+    _divide(control, scaled, old, new, state)
+
+
+@team_kernel
+def add_lengths(thread: Any, size: Any, control: Any, state: Any) -> None:
+    """Add up what values are scaled by; by one thread."""
+    _add_up(state.partial, state.sums, LENGTHS)
+
+
+@team_kernel
+def end_iteration(thread: Any, size: Any, control: Any, iteration: Any, enough: Any, state: Any) -> None:
+    """Count an iteration, and say whether its values have changed little enough; by one thread."""
+    _end_iteration(iteration, enough, state)

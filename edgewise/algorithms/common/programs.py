@@ -3,11 +3,15 @@
 Those kernels deal out edges in their own ways; a program runs with every strategy. Answers do not differ.
 """
 
+from typing import Any
+
+import numpy as np
+
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.engine.contract import Outcome
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.memory import copy_of
+from edgewise.kernels.cuda.memory import copy_of, host_copy
 from edgewise.program.declare import Program
 from edgewise.run import Prepared
 
@@ -16,6 +20,45 @@ def prepared_for(program: type[Program], graph: Graph, run: Execution) -> Prepar
     """A program to be carried out as part of a run, by the run's schedule."""
     with run.laying_out():
         return Prepared(program, graph, "cuda", run.schedule)
+
+
+def prepared_with(program: type[Program], graph: Graph, run: Execution, on_ranks: bool) -> Prepared:
+    """A program to be carried out as part of a run, on a GPU, or on all ranks, on their CPUs or GPUs; the outcome of
+    these is gathered, in the host's memory."""
+    if not on_ranks:
+        return prepared_for(program, graph, run)
+    from edgewise.algorithms.common.ranks import prepared_on_ranks
+
+    return prepared_on_ranks(program, graph, run.schedule, run.on_gpu)
+
+
+def on_host(values: Any) -> np.ndarray:
+    """An array of an outcome in the host's memory."""
+    return values if isinstance(values, np.ndarray) else host_copy(values)
+
+
+def carried_out(
+    program: type[Program],
+    graph: Graph,
+    run: Execution,
+    given: dict[str, Any],
+    limit: int | None,
+    on_ranks: bool = False,
+) -> Outcome:
+    """What a program ends with that is carried out as part of a run, on a GPU or on all ranks, and how, explained.
+
+    Args:
+        program, graph, run: what is run, on what, and the run that this is a part of.
+        given: parameters, and arrays for fields.
+        limit: the most supersteps, or None.
+        on_ranks: see `prepared_with`.
+    """
+    outcome = prepared_with(program, graph, run, on_ranks).carry_out(run, given, limit)
+    if on_ranks:
+        run.notes.extend(outcome.explanation)
+    else:
+        explain(run, outcome)
+    return outcome
 
 
 def tell_schedule(run: Execution, what: str) -> None:
@@ -31,13 +74,20 @@ def explain(run: Execution, outcome: Outcome) -> None:
     run.notes.extend(outcome.explanation)
 
 
-def with_both_ways(graph: Graph, weighted: bool, run: Execution) -> Graph:
-    """The graph with every edge both ways, with or without its weights; it is made once, and the graph keeps it."""
-    return (
-        laid_out(run, "laid out the edges both ways", graph, _both_ways, weighted)
-        if graph.directed
-        else graph
-    )
+def with_both_ways(graph: Graph, weighted: bool, run: Execution, on_ranks: bool = False) -> Graph:
+    """The graph with every edge both ways, with or without its weights; it is made once, and the graph keeps it. Ranks
+    have it in the host's memory, and take their parts of it to their GPUs."""
+    if not graph.directed:
+        return graph
+    make = both_ways_on_host if on_ranks else _both_ways
+    return laid_out(run, "laid out the edges both ways", graph, make, weighted)
+
+
+def both_ways_on_host(graph: Graph, weighted: bool) -> Graph:
+    """A directed graph with every edge both ways, with or without its weights."""
+    weights = graph.weights if weighted else None
+    ends = graph.sources, graph.targets
+    return Graph.from_edges(*ends, weights, directed=False, num_vertices=graph.num_vertices)
 
 
 def _both_ways(graph: Graph, weighted: bool) -> Graph:

@@ -3,6 +3,7 @@
 Every rank has the whole graph, makes the same calls and gets the whole answer.
 """
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any, final
@@ -16,13 +17,13 @@ from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.rows import checked_part, ranges_of
 from edgewise.engine.lowering.binding import parameter_values
-from edgewise.errors import DistributedError
+from edgewise.errors import DistributedError, EdgewiseError, EdgewiseWarning, MemoryLimitError
 from edgewise.execution import Chosen, Execution
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows, offset_dtype
 from edgewise.graph.ids import Ids
 from edgewise.kernels.cpu.team import run_alone, team_kernel
-from edgewise.memory import Step, held, in_turn
+from edgewise.memory import RefusedBySystem, Step, held, in_turn
 from edgewise.primitives.vertices import NO_VERTEX
 from edgewise.program.declare import Program
 from edgewise.run import Prepared, prepared_for
@@ -31,9 +32,7 @@ from edgewise.schedule import Schedule
 _NOTHING = np.empty(0, np.uint8)
 
 
-def choose_ranks(
-    name: str, graph: Graph, device: Any, schedule: Schedule | None, takes_gpus: bool
-) -> Chosen | None:
+def choose_ranks(name: str, graph: Graph, device: Any, schedule: Schedule | None) -> Chosen | None:
     """Where a run on several ranks goes: on the CPU of each, or on the GPU of each if it can be there. None for one
     rank alone, which does as an ordinary call.
 
@@ -42,7 +41,7 @@ def choose_ranks(
         DistributedError, DeviceError: as `edgewise.distributed.ranks_for`.
     """
     of_rank = schedule_of_rank(name, schedule)
-    group, on_gpu = ranks_for(name, graph, device, schedule, takes_gpus)
+    group, on_gpu = ranks_for(name, graph, device, schedule)
     if is_alone(group):
         return None
     note = f"on {group.size} ranks, of which this is rank {group.rank}"
@@ -115,6 +114,22 @@ class _Whole(PreparedRank):
     ) -> Outcome:
         outcome: Any = super().carry_out(run, values, limit, beside)
         return outcome.gather()
+
+
+@contextlib.contextmanager
+def refusing_together(group: Group) -> Iterator[None]:
+    """An error of one rank meanwhile ends the call on all ranks."""
+    try:
+        with group.in_run():
+            yield
+    except RefusedBySystem as error:
+        refused = MemoryLimitError(str(error))
+        group.refuse(refused)
+        raise refused from error
+    except (EdgewiseError, EdgewiseWarning) as error:
+        group.refuse(error)
+        raise
+    group.everywhere(np.empty(0, np.uint8))  # a rank that refuses says so here
 
 
 def program_memory(program: type[Program], graph: Graph, schedule: Schedule, **given: Any) -> Step:
@@ -202,6 +217,17 @@ def gathered(own: np.ndarray, group: Group) -> np.ndarray:
     """The arrays of all ranks, one after the other, on all ranks; of one dtype, and of any lengths."""
     parts, _ = group.everywhere(np.ascontiguousarray(own).view(np.uint8))
     return np.concatenate([part.view(own.dtype) for part in parts])
+
+
+def sum_of_ranks(values: np.ndarray, group: Group, add: Any = np.add) -> np.ndarray:
+    """The sum of an array over all ranks, added in their order, on each of them; or what another function of NumPy for
+    two arrays makes of zeros and what ranks have."""
+    parts = in_shares(values, group)
+    received, _ = group.exchange([np.ascontiguousarray(part).view(np.uint8) for part in parts])
+    sums = np.zeros_like(parts[group.rank])
+    for part in received:
+        add(sums, as_values(part, values.dtype, len(sums)), out=sums)
+    return gathered(sums, group)
 
 
 def tell_own(values: np.ndarray, dtype: np.dtype, ranges: Ranges, group: Group) -> None:

@@ -164,7 +164,6 @@ def begin_components(
         ranks=Form(
             "components.ranks.components",
             lambda _: 96 * graph.num_vertices + components_memory(graph).most,
-            on_gpus=True,
         ),
         distributed=distributed,
     )

@@ -14,7 +14,7 @@ References. Matula and Beck, "Smallest-last ordering and clustering and graph co
 threads as in Dasari, Desh and Zubair, "ParK: an efficient algorithm for k-core decomposition on multicore processors",
 IEEE Big Data 2014, and Kabir and Madduri, "Parallel k-core decomposition on multicore platforms", IPDPSW 2017.
 
-Steps. `cpu_peel`; on a GPU `cuda`.
+Steps. `cpu_peel`; on a GPU `cuda`; on several ranks `ranks`.
 """
 
 from functools import cached_property
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived
-from edgewise.algorithms.common.dispatch import Form, begin
+from edgewise.algorithms.common.dispatch import Form, begin, memory_by
 from edgewise.algorithms.core_numbers.cpu import ROUNDS, core_numbers_memory, core_numbers_work
 from edgewise.algorithms.core_numbers.cpu import core_numbers as core_numbers_on_cpu
 from edgewise.algorithms.core_numbers.verify import verify_core_numbers
@@ -117,14 +117,16 @@ def core_numbers(
             none yet; the graph keeps them.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress counts
             levels. There is no delivery to choose, and no program of it: a balance, a layout or a buffer is refused.
-        distributed: True is refused: there is no form for several ranks yet.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result. They are on CPUs, or each on a GPU (docs/distributed.md); there is nothing to choose
+            but the device and ``Schedule(num_threads=...)``. It runs as a program then.
 
     Returns:
         A `CoreNumbersResult`. O(n + m) work.
 
     Raises:
         ScheduleError: a schedule that has more than a number of threads.
-        DistributedError: `distributed`.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("core_numbers", graph)
     task = begin(
@@ -144,6 +146,10 @@ def core_numbers(
             arrays=Arrays.BOTH_WAYS if graph.directed else Arrays.ROWS,
         ),
         program="level by level",
+        ranks=Form(
+            "core_numbers.ranks.core_numbers",
+            memory_by("core_numbers.ranks.core_numbers_memory_of_rank", graph),
+        ),
         distributed=distributed,
     )
     found, run = task.find(graph)

@@ -21,14 +21,9 @@ import numpy as np
 
 from edgewise.algorithms.common.distribution import distribution
 from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
-from edgewise.algorithms.common.power import (
-    Power,
-    PowerResult,
-    begin_power,
-    checked_power,
-    compare,
-)
+from edgewise.algorithms.common.power import PowerResult, begin_power, checked_power, compare
 from edgewise.algorithms.common.power_iterations import UNIT_LENGTH
+from edgewise.algorithms.common.power_state import Power
 from edgewise.execution import Progress
 from edgewise.graph import Graph, check_graph
 from edgewise.result import HostArray
@@ -69,6 +64,7 @@ def eigenvector(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> EigenvectorResult:
     """Eigenvector centrality, as in NetworkX: vertices count for what their in-neighbours count for.
 
@@ -86,6 +82,9 @@ def eigenvector(
             each arc alike.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no delivery
             but ``Pull()``. On a GPU it runs as a program.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result. They are on CPUs, or each on a GPU (docs/distributed.md); there is nothing to choose
+            but the device and ``Schedule(num_threads=...)``.
 
     Returns:
         An `EigenvectorResult`. O(n + m) for each iteration.
@@ -96,6 +95,7 @@ def eigenvector(
             not in the graph.
         ScheduleError: a balance or a layout on the CPU, or ``Push()``.
         MemoryLimitError: more memory is needed than allowed.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("eigenvector", graph)
     weighted, tol, limit = checked_power("eigenvector", graph, weighted, tol, max_iterations)
@@ -110,6 +110,7 @@ def eigenvector(
         limit=limit,
         back=False,
         given=(start,),
+        distributed=distributed,
     )
     n = graph.num_vertices
     begin_with = distribution(graph, "eigenvector: start", start)

@@ -7,9 +7,9 @@ iteration k - 1 and compares them with those before. There is one superstep more
 import math
 from typing import Any
 
-from edgewise.algorithms.common.power import Iterated, Power
+from edgewise.algorithms.common.power_state import Iterated, Power
 from edgewise.algorithms.common.program_parts import Iterating
-from edgewise.algorithms.common.programs import explain, prepared_for
+from edgewise.algorithms.common.programs import carried_out
 from edgewise.execution import Execution
 from edgewise.program.declare import ACTIVE, SUM, WEIGHT, aggregator, edge, vertex
 
@@ -53,12 +53,16 @@ class WeightedEigenvector(Eigenvector):
         return state.raw[edge.source] * edge.weight
 
 
-def iterate(power: Power, run: Execution) -> Iterated:
+def iterate_on_ranks(power: Power, run: Execution) -> Iterated:
+    """`iterate` on the GPUs of all ranks."""
+    return iterate(power, run, on_ranks=True)
+
+
+def iterate(power: Power, run: Execution, on_ranks: bool = False) -> Iterated:
     """Iterate on the GPU; arguments and answer are those of `common.power.iterate_on_cpu`."""
     program = WeightedEigenvector if power.weighted else Eigenvector
     given = {"enough": power.enough, "raw": power.start}
-    outcome = prepared_for(program, power.graph, run).carry_out(run, given, power.limit + 1)
-    explain(run, outcome)
+    outcome = carried_out(program, power.graph, run, given, power.limit + 1, on_ranks)
     iterations = outcome.supersteps - 1
     residual = float(outcome.aggregates["change"]) if iterations else 0.0
     return Iterated(outcome.vertex_fields["value"], None, iterations, residual)

@@ -20,16 +20,9 @@ import numpy as np
 
 from edgewise.algorithms.common.distribution import distribution
 from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
-from edgewise.algorithms.common.power import (
-    Iterated,
-    Power,
-    PowerResult,
-    begin_power,
-    checked_power,
-    compare,
-    divided,
-)
+from edgewise.algorithms.common.power import PowerResult, begin_power, checked_power, compare, divided
 from edgewise.algorithms.common.power_iterations import UNIT_SUM
+from edgewise.algorithms.common.power_state import Iterated, Power
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Graph, check_graph
@@ -96,6 +89,7 @@ def hits(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> HITSResult:
     """Hubs and authorities: good hubs point to good authorities, and these are what good hubs point to.
 
@@ -116,6 +110,9 @@ def hits(
             each arc alike.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no delivery
             but ``Pull()``. On a GPU it runs as a program on a graph of twice as many vertices and arcs, which is kept.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result. They are on CPUs, or each on a GPU (docs/distributed.md); there is nothing to choose
+            but the device and ``Schedule(num_threads=...)``.
 
     Returns:
         A `HITSResult`. O(n + m) for each iteration.
@@ -126,6 +123,7 @@ def hits(
             not in the graph.
         ScheduleError: a balance or a layout on the CPU, or ``Push()``.
         MemoryLimitError: more memory is needed than allowed.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("hits", graph)
     check_flags(ParameterError, "hits: ", normalized=normalized)
@@ -141,6 +139,7 @@ def hits(
         limit=limit,
         back=True,
         given=(start,),
+        distributed=distributed,
     )
     begin_with = distribution(graph, "hits: start", start)
     if begin_with is None:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import laid_out
-from edgewise.algorithms.common.power import Iterated, Power
+from edgewise.algorithms.common.power_state import Iterated, Power
 from edgewise.algorithms.common.program_parts import Iterating
-from edgewise.algorithms.common.programs import explain, prepared_for
+from edgewise.algorithms.common.programs import carried_out
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.kernels.cuda.memory import copy_of
@@ -64,13 +64,17 @@ class HITS(Iterating):
         return state.superstep < 3 or state.superstep % 2 == 0 or not state.change < state.enough
 
 
-def iterate(power: Power, run: Execution) -> Iterated:
+def iterate_on_ranks(power: Power, run: Execution) -> Iterated:
+    """`iterate` on the GPUs of all ranks."""
+    return iterate(power, run, on_ranks=True)
+
+
+def iterate(power: Power, run: Execution, on_ranks: bool = False) -> Iterated:
     """Iterate on the GPU; arguments and answer are those of `common.power.iterate_on_cpu`."""
-    n = power.graph.num_vertices
-    both = laid_out(run, "made a hub and an authority of each vertex", power.graph, _twice, power.weighted)
+    n, make = power.graph.num_vertices, _twice_on_host if on_ranks else _twice
+    both = laid_out(run, "made a hub and an authority of each vertex", power.graph, make, power.weighted)
     given = {"half": n, "enough": power.enough, "raw": np.concatenate([np.zeros(n), power.start])}
-    outcome = prepared_for(HITS, both, run).carry_out(run, given, 2 * power.limit + 1)
-    explain(run, outcome)
+    outcome = carried_out(HITS, both, run, given, 2 * power.limit + 1, on_ranks)
     iterations, values = outcome.supersteps // 2, outcome.vertex_fields["value"]
     residual = float(outcome.aggregates["change"]) if iterations else 0.0
     return Iterated(values[n:], values[:n], iterations, residual)
@@ -81,4 +85,12 @@ def _twice(graph: Graph, weighted: bool) -> Graph:
     n = graph.num_vertices
     ends = copy_of(graph.sources), graph.gpu.targets + n
     weights = graph.gpu.weights if weighted else None
+    return Graph.from_edges(*ends, weights, directed=False, num_vertices=2 * n)
+
+
+def _twice_on_host(graph: Graph, weighted: bool) -> Graph:
+    """The graph of hubs and authorities, in the host's memory, of which each rank takes its part to its GPU."""
+    n = graph.num_vertices
+    weights = graph.weights if weighted else None
+    ends = graph.sources, graph.targets + np.int32(n)
     return Graph.from_edges(*ends, weights, directed=False, num_vertices=2 * n)

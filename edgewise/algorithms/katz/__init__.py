@@ -22,16 +22,9 @@ import numpy as np
 from edgewise.algorithms.common.distribution import vertex_numbers
 from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
 from edgewise.algorithms.common.numbers import as_float
-from edgewise.algorithms.common.power import (
-    Iterated,
-    Power,
-    PowerResult,
-    begin_power,
-    checked_power,
-    compare,
-    divided,
-)
+from edgewise.algorithms.common.power import PowerResult, begin_power, checked_power, compare, divided
 from edgewise.algorithms.common.power_iterations import AS_THEY_ARE
+from edgewise.algorithms.common.power_state import Iterated, Power
 from edgewise.errors import ParameterError
 from edgewise.execution import Execution, Progress
 from edgewise.graph import Graph, check_graph
@@ -92,6 +85,7 @@ def katz(
     schedule: Schedule | None = None,
     progress: Progress = None,
     memory_limit: float | str | None = None,
+    distributed: bool = False,
 ) -> KatzResult:
     """Katz centrality, as in NetworkX: the walks that end at a vertex, long ones counting less.
 
@@ -114,6 +108,9 @@ def katz(
             each arc alike.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. There is no delivery
             but ``Pull()``. On a GPU it runs as a program.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result. They are on CPUs, or each on a GPU (docs/distributed.md); there is nothing to choose
+            but the device and ``Schedule(num_threads=...)``.
 
     Returns:
         A `KatzResult`. O(n + m) for each iteration.
@@ -124,6 +121,7 @@ def katz(
             not in the graph.
         ScheduleError: a balance or a layout on the CPU, or ``Push()``.
         MemoryLimitError: more memory is needed than allowed.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("katz", graph)
     check_flags(ParameterError, "katz: ", normalized=normalized)
@@ -141,6 +139,7 @@ def katz(
         limit=limit,
         back=False,
         given=(None if number is not None else beta, start),  # type: ignore[arg-type]
+        distributed=distributed,
     )
     n = graph.num_vertices
     added = np.full(1, number) if number is not None else _beta_of_all(graph, beta)

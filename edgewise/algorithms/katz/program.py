@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from edgewise.algorithms.common.power import Iterated, Power
+from edgewise.algorithms.common.power_state import Iterated, Power
 from edgewise.algorithms.common.program_parts import Iterating
-from edgewise.algorithms.common.programs import explain, prepared_for
+from edgewise.algorithms.common.programs import carried_out
 from edgewise.execution import Execution
 from edgewise.program.declare import ACTIVE, WEIGHT, edge, parameter, vertex
 
@@ -41,7 +41,12 @@ class WeightedKatz(Katz):
         return state.value[edge.source] * edge.weight
 
 
-def iterate(power: Power, run: Execution) -> Iterated:
+def iterate_on_ranks(power: Power, run: Execution) -> Iterated:
+    """`iterate` on the GPUs of all ranks."""
+    return iterate(power, run, on_ranks=True)
+
+
+def iterate(power: Power, run: Execution, on_ranks: bool = False) -> Iterated:
     """Iterate on the GPU; arguments and answer are those of `common.power.iterate_on_cpu`."""
     program = WeightedKatz if power.weighted else Katz
     given: dict[str, Any] = {"alpha": power.factor, "enough": power.enough, "value": power.start, "even": 0.0}
@@ -49,7 +54,6 @@ def iterate(power: Power, run: Execution) -> Iterated:
         given["even"] = float(power.added[0])
     else:
         given["added"] = power.added
-    outcome = prepared_for(program, power.graph, run).carry_out(run, given, power.limit)
-    explain(run, outcome)
+    outcome = carried_out(program, power.graph, run, given, power.limit, on_ranks)
     residual = outcome.aggregates["change"] if outcome.supersteps else 0.0
     return Iterated(outcome.vertex_fields["value"], None, outcome.supersteps, float(residual))

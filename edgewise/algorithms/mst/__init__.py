@@ -139,8 +139,8 @@ def mst(
             delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as a program, and
             that has deliveries.
         distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
-            gets the whole result: the same forest. They are on CPUs; there is nothing to choose but
-            ``Schedule(num_threads=...)``.
+            gets the whole result: the same forest. They are on CPUs, or each on a GPU (docs/distributed.md); there is
+            nothing to choose but the device and ``Schedule(num_threads=...)``.
 
     Returns:
         An `MSTResult`. O(m log n) work.
@@ -177,7 +177,11 @@ def mst(
             arrays=Arrays.both_ways(graph.weighted),
         ),
         program=Form("mst.program.forest", no_memory, (Push, Pull, Buffered)),
-        ranks=Form("mst.ranks.forest", lambda _: _memory_on_ranks(graph, dtype)),
+        ranks=Form(
+            "mst.ranks.forest",
+            lambda _: _memory_on_ranks(graph, dtype),
+            with_gpus=Form("mst.program.forest_on_ranks", no_memory),
+        ),
         distributed=distributed,
     )
     found, run = task.find(graph, dtype)

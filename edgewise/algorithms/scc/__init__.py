@@ -21,7 +21,7 @@ Steps. `bfs.cpu`, on the out-edges and on the in-edges; `cpu_split` splits the v
 labels: it trims first, and spreads colours in place of the depth-first search.
 """
 
-from edgewise.algorithms.common.dispatch import Form, begin, no_memory
+from edgewise.algorithms.common.dispatch import Form, begin, memory_by, no_memory
 from edgewise.algorithms.common.names import names_elsewhere
 from edgewise.algorithms.components import ComponentsResult, begin_components
 from edgewise.algorithms.scc.cpu import strong_components, strong_components_memory, strong_components_work
@@ -71,8 +71,8 @@ def scc(
             delivery to choose. On a GPU, a schedule with a balance, a layout or a buffer makes it run as programs, and
             these have deliveries.
         distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
-            gets the whole result: the same labels. They are on CPUs, those of an undirected graph on GPUs, too
-            (docs/distributed.md); there is nothing to choose but the device and ``Schedule(num_threads=...)``.
+            gets the whole result: the same labels. They are on CPUs, or each on a GPU (docs/distributed.md); there is
+            nothing to choose but the device and ``Schedule(num_threads=...)``.
 
     Returns:
         An `SCCResult`. O(n + m) work; on a GPU O(n + m log n) expected.
@@ -96,18 +96,15 @@ def scc(
             cpu=Form(strong_components, lambda schedule: strong_components_memory(graph, schedule)),
             cuda=Form("scc.cuda.strong_components", lambda _: _gpu_memory(graph), arrays=Arrays.BOTH_WAYS),
             program=Form("scc.program.strong_components", no_memory, (Push, Pull, Buffered)),
-            ranks=Form("scc.ranks.strong_components", lambda schedule: _memory_on_ranks(graph, schedule)),
+            ranks=Form(
+                "scc.ranks.strong_components",
+                memory_by("scc.ranks.strong_components_memory", graph),
+                with_gpus=Form("scc.program.strong_components_on_ranks", no_memory),
+            ),
             distributed=distributed,
         )
     found, run = task.find(graph)
     return SCCResult(graph, run, found)
-
-
-def _memory_on_ranks(graph: Graph, schedule: Schedule) -> int:
-    """The memory that a run takes on one of several ranks."""
-    from edgewise.algorithms.scc.ranks import strong_components_memory
-
-    return strong_components_memory(graph, schedule)
 
 
 def _gpu_memory(graph: Graph) -> int:

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.programs import prepared_for, tell_schedule, turned_round
+from edgewise.algorithms.common.programs import on_host, prepared_with, tell_schedule, turned_round
 from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution, stop_if_explained
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.memory import host_copy
 from edgewise.program.declare import ACTIVE, ANY, HALT, MAX, SUM, Program, vertex
 from edgewise.run import Prepared
 from edgewise.text import shown
@@ -109,25 +108,36 @@ class Colours(Program):
 _CarryOut = Callable[..., tuple[np.ndarray, int]]
 
 
-def strong_components(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
+def strong_components_on_ranks(graph: Graph, run: Execution) -> tuple[np.ndarray, int, int]:
+    """`strong_components` on the GPUs of all ranks."""
+    return strong_components(graph, run, on_ranks=True)
+
+
+def strong_components(graph: Graph, run: Execution, on_ranks: bool = False) -> tuple[np.ndarray, int, int]:
     """Labels, the number of components, and supersteps of the two searches.
 
     Args:
         graph: directed, with at least one vertex; it keeps its reverse.
         run: the run; its limit holds for each call of a program.
+        on_ranks: whether programs run on all ranks; what is between them, each rank does for itself.
     """
     tell_schedule(run, "programs")
     n = graph.num_vertices
-    ways = graph, turned_round(graph, False, run)
-    trims, reaches = ([prepared_for(program, way, run) for way in ways] for program in (Trim, Reach))
-    colours = prepared_for(Colours, graph, run)
+    if on_ranks:
+        run.make_in_edges(graph)
+    ways = graph, graph.reverse() if on_ranks else turned_round(graph, False, run)
+    trims, reaches = (
+        [prepared_with(program, way, run, on_ranks) for way in ways] for program in (Trim, Reach)
+    )
+    colours = prepared_with(Colours, graph, run, on_ranks)
 
     def carry_out(prepared: Prepared, field: str, **values: np.ndarray) -> tuple[np.ndarray, int]:
         outcome = prepared.carry_out(run, values, None)
-        return host_copy(outcome.vertex_fields[field]), outcome.supersteps
+        return on_host(outcome.vertex_fields[field]), outcome.supersteps
 
     component, group, supersteps = np.arange(n, dtype=np.int32), np.zeros(n, np.int32), 0
-    stop_if_explained(run, graph, _most_needed(run, (*trims, *reaches, colours), group))
+    if not on_ranks:
+        stop_if_explained(run, graph, _most_needed(run, (*trims, *reaches, colours), group))
     _trim(trims, group, carry_out)
     if (group != KNOWN).any():
         arcs = np.minimum(ways[0].out_degree, ways[1].out_degree)

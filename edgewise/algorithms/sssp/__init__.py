@@ -284,7 +284,6 @@ def _by_lengths(
         ranks=Form(
             "sssp.ranks.shortest_paths",
             lambda each: in_turn(looking_up, _memory_on_ranks(graph, dtype, each)).most,
-            on_gpus=True,
         ),
         by_clusters=not is_signed(graph),
     )

@@ -13,13 +13,13 @@ Reference. Kahn, "Topological sorting of large networks", Communications of the 
 Steps. `cpu_generations`; on a GPU `program`; on several ranks `ranks`.
 """
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived
-from edgewise.algorithms.common.dispatch import Form, begin, no_memory
+from edgewise.algorithms.common.dispatch import Form, begin, memory_by, no_memory
 from edgewise.algorithms.topological.cpu import (
     generations,
     generations_memory,
@@ -144,15 +144,11 @@ def topological_order(
         cpu=Form(generations, lambda chosen: generations_memory(graph, chosen)),
         cuda=as_program,
         program=as_program,
-        ranks=Form("topological.ranks.generations", partial(_memory_on_ranks, graph), on_gpus=True),
+        ranks=Form(
+            "topological.ranks.generations",
+            memory_by("topological.ranks.generations_memory_of_rank", graph),
+        ),
         distributed=distributed,
     )
     found, run = task.find(graph)
     return TopologicalResult(graph, run, found)
-
-
-def _memory_on_ranks(graph: Graph, schedule: Schedule) -> int:
-    """The memory that a run takes on one of several ranks on CPUs."""
-    from edgewise.algorithms.topological.ranks import generations_memory_of_rank
-
-    return generations_memory_of_rank(graph, schedule)

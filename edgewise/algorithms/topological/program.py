@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from edgewise.algorithms.common.programs import explain, prepared_for
+from edgewise.algorithms.common.programs import carried_out
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.program.declare import ACTIVE, HALT, SUM, Program, vertex
@@ -40,8 +40,7 @@ class Generations(Program):
         return ACTIVE
 
 
-def generations(graph: Graph, run: Execution) -> tuple[Any, int]:
-    """The generation of each vertex on the GPU, and the supersteps."""
-    outcome = prepared_for(Generations, graph, run).carry_out(run, {}, None)
-    explain(run, outcome)
+def generations(graph: Graph, run: Execution, on_ranks: bool = False) -> tuple[Any, int]:
+    """The generation of each vertex on the GPU, or on all ranks, and the supersteps."""
+    outcome = carried_out(Generations, graph, run, {}, None, on_ranks)
     return outcome.vertex_fields["generation"], outcome.supersteps

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from edgewise.algorithms.common.ranks import prepared_on_ranks, program_memory
-from edgewise.algorithms.topological.program import Generations
+from edgewise.algorithms.common.ranks import program_memory
+from edgewise.algorithms.topological import program
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 from edgewise.schedule import Schedule
@@ -11,11 +11,9 @@ from edgewise.schedule import Schedule
 
 def generations(graph: Graph, run: Execution) -> tuple[Any, int]:
     """The generation of each vertex, and the supersteps, on all ranks."""
-    outcome = prepared_on_ranks(Generations, graph, run.schedule, run.on_gpu).carry_out(run, {}, None)
-    run.notes.extend(outcome.explanation)
-    return outcome.vertex_fields["generation"], outcome.supersteps
+    return program.generations(graph, run, on_ranks=True)
 
 
 def generations_memory_of_rank(graph: Graph, schedule: Schedule) -> int:
     """The memory that a run takes on one of several ranks on CPUs."""
-    return program_memory(Generations, graph, schedule).most
+    return program_memory(program.Generations, graph, schedule).most

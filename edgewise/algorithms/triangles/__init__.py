@@ -12,7 +12,7 @@ References. Schank and Wagner, "Finding, counting and listing all triangles in l
 "forward"); Latapy, "Main-memory triangle computations for very large (sparse (power-law)) graphs", Theoretical Computer
 Science 407 (2008). Clustering: Watts and Strogatz, Nature 393 (1998).
 
-Steps. `cpu_orient`, `cpu_count`; on a GPU `cuda`.
+Steps. `cpu_orient`, `cpu_count`; on a GPU `cuda`; on several ranks `ranks`.
 """
 
 from functools import cached_property
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived, vertex_shown
-from edgewise.algorithms.common.dispatch import Form, begin
+from edgewise.algorithms.common.dispatch import Form, begin, memory_by, no_memory
 from edgewise.algorithms.common.names import names_elsewhere
 from edgewise.algorithms.triangles.cpu import ROUNDS, triangles_memory, triangles_work
 from edgewise.algorithms.triangles.cpu import triangles as triangles_on_cpu
@@ -144,7 +144,9 @@ def triangles(
         graph: undirected; weights are not looked at. ``graph.to_undirected()`` makes one of a directed graph.
         device, schedule, progress, memory_limit: see `choose` and `admit` in `edgewise.execution`. Progress counts
             vertices. There is no delivery to choose, and no program of it: a balance, a layout or a buffer is refused.
-        distributed: True is refused: there is no form for several ranks yet.
+        distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
+            gets the whole result. They are on CPUs, or each on a GPU (docs/distributed.md); there is nothing to choose
+            but the device and ``Schedule(num_threads=...)``.
 
     Returns:
         A `TrianglesResult`. O(m sqrt(m)) work, and O(m + n t) memory with t threads.
@@ -152,7 +154,7 @@ def triangles(
     Raises:
         GraphError: a directed graph.
         ScheduleError: a schedule that has more than a number of threads.
-        DistributedError: `distributed`.
+        DistributedError: `distributed`, and this process is no rank of several, or ranks differ in what they ask for.
     """
     check_graph("triangles", graph)
     if graph.directed:
@@ -172,6 +174,11 @@ def triangles(
         cpu=Form(triangles_on_cpu, lambda chosen: triangles_memory(graph, chosen)),
         cuda=Form("triangles.cuda.triangles", lambda _: gpu_bytes(graph), arrays=Arrays.ROWS),
         program="by pairs of edges",
+        ranks=Form(
+            "triangles.ranks.triangles",
+            memory_by("triangles.ranks.triangles_memory_of_rank", graph),
+            with_gpus=Form("triangles.ranks.triangles_on_gpus", no_memory),
+        ),
         distributed=distributed,
     )
     found, run = task.find(graph, total=graph.num_vertices)

@@ -14,14 +14,15 @@ from edgewise.schedule import Schedule
 ROUNDS = 10
 
 
-def triangles(graph: Graph, run: Execution) -> tuple[np.ndarray, np.ndarray]:
-    """The triangles through each vertex, int64, and its number of neighbours, int32."""
+def triangles(graph: Graph, run: Execution, rank: int = 0, ranks: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """The triangles through each vertex, int64, and its number of neighbours, int32; of several ranks, what one of them
+    counts, which sums up to these."""
     n = graph.num_vertices
     if n == 0:
         return np.empty(0, np.int64), np.empty(0, np.int32)
     offsets, targets = (unsigned(each) for each in (graph.offsets, graph.targets))
     state = make_counting(n, graph.num_arcs, _begins(graph), run.num_threads)
-    run.launch(count, offsets, targets, state, work=triangles_work(graph), rounds=ROUNDS)
+    run.launch(count, offsets, targets, rank, ranks, state, work=triangles_work(graph), rounds=ROUNDS)
     return state.triangles, state.degree
 
 

@@ -3,6 +3,8 @@
 A triangle has three ranks w < u < v. For each u the vertices of its upper row are marked in a bitmap. Then each v of
 its lower row has u in its upper row, and each w before u there that is marked makes a triangle. So each pair of entries
 of each upper row is looked at once. Each thread adds up what it finds in numbers of its own.
+
+Of several ranks, each counts the triangles of every p-th piece of vertices in the middle.
 """
 
 from typing import Any, NamedTuple
@@ -29,7 +31,8 @@ class Counting(NamedTuple):
         arcs: ranks and rows.
         found: int64, shape (t, n): triangles by rank that each thread has found; before, places in rows.
         marked: uint64, shape (t, n / 64): a bitmap of ranks for each thread; zeros.
-        triangles, degree: int64 and int32, shape (n,): what is found: triangles, and numbers of neighbours.
+        triangles, degree: int64 and int32, shape (n,): what is found: triangles, and numbers of neighbours, which are
+            zeros before.
     """
 
     arcs: Oriented
@@ -44,7 +47,7 @@ def make_counting(num_vertices: int, num_arcs: int, offsets: np.dtype, num_threa
     n, t = num_vertices, num_threads
     arcs = make_oriented(n, num_arcs, offsets, t)
     marked = np.zeros((t, _words(n)), np.uint64)
-    return Counting(arcs, np.zeros((t, n), np.int64), marked, np.empty(n, np.int64), np.empty(n, np.int32))
+    return Counting(arcs, np.zeros((t, n), np.int64), marked, np.empty(n, np.int64), np.zeros(n, np.int32))
 
 
 def counting_bytes(num_vertices: int, num_arcs: int, offsets: np.dtype, num_threads: int) -> int:
@@ -112,12 +115,13 @@ def _count_at(arcs: Any, u: Any, length: Any, marked: Any, found: Any) -> None:
 
 
 @device_function
-def _count_all(control: Any, it: Any, marked: Any, found: Any) -> None:
-    """Count the triangles of all vertices in the middle."""
+def _count_all(control: Any, rank: Any, ranks: Any, it: Any, marked: Any, found: Any) -> None:
+    """Count the triangles of all vertices in the middle that are in a piece of this rank."""
     arcs, n = it.arcs, len(it.triangles)
+    pieces = (n + _PIECE - 1) // _PIECE
     while True:
-        start = claim(control, 0, _PIECE, n)
-        if start == n:
+        start = _PIECE * (rank + ranks * claim(control, 0, 1, pieces))
+        if start >= n:
             return
         report(control, start)
         for u in range(np.uint64(start), np.uint64(min(start + _PIECE, n))):
@@ -133,21 +137,24 @@ def _count_all(control: Any, it: Any, marked: Any, found: Any) -> None:
 
 
 @team_kernel
-def count(thread: Any, size: Any, control: Any, offsets: Any, targets: Any, it: Any) -> None:
+def count(
+    thread: Any, size: Any, control: Any, offsets: Any, targets: Any, rank: Any, ranks: Any, it: Any
+) -> None:
     """Count the triangles through each vertex, and its neighbours.
 
     Args:
         offsets, targets: the rows of an undirected graph, unsigned.
+        rank, ranks: which of how many ranks this is; each has a part of what is counted.
         it: from `make_counting`, for at least `size` threads.
     """
     if orient(thread, size, control, offsets, targets, it.found, it.arcs):
         return
-    _count_all(control, it, it.marked[thread], it.found[thread])
+    _count_all(control, rank, ranks, it, it.marked[thread], it.found[thread])
     if barrier(control, size):
         return
     n = len(it.triangles)
     for v in range(n * thread // size, n * (thread + 1) // size):
-        through, rank = np.int64(0), it.arcs.rank[v]
+        through, place = np.int64(0), it.arcs.rank[v]
         for t in range(size):
-            through += it.found[t, rank]
+            through += it.found[t, place]
         it.triangles[v] = through

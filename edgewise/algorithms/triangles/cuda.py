@@ -69,6 +69,7 @@ class Counting(NamedTuple):
         begins: shape (n + 1,): where the edges of each later end begin.
         triangles, degree: shape (n,), by ranks: zeros.
         m: edges.
+        part, parts: which part of the edges this is, and how many there are.
     """
 
     edges: Int64s
@@ -76,6 +77,8 @@ class Counting(NamedTuple):
     triangles: AtomicInt64s
     degree: AtomicInt32s
     m: int
+    part: int
+    parts: int
 
 
 def list_signature(offsets: np.dtype) -> tuple[Any, ...]:
@@ -163,8 +166,8 @@ _look_at_all = make_deal(_look)
 
 
 def count_kernel(it):
-    """Triangles and degrees by ranks; see `Counting`."""
-    for begin in range(thread_index() - lane(), it.m, num_threads()):
+    """Triangles and degrees by ranks, of a part of the edges; see `Counting`."""
+    for begin in range(it.part * num_threads() + thread_index() - lane(), it.m, it.parts * num_threads()):
         edge, start, count = begin + lane(), np.int64(0), np.int64(0)
         if edge < it.m:
             later = it.edges[edge] >> 32
@@ -200,8 +203,9 @@ def _sorted_edges(graph: Graph, rank: Any, run: Execution) -> Any:
     return edges
 
 
-def triangles(graph: Graph, run: Execution) -> tuple[Any, Any]:
-    """The triangles through each vertex, int64 on the GPU, and its number of neighbours, int32."""
+def triangles(graph: Graph, run: Execution, part: int = 0, parts: int = 1) -> tuple[Any, Any]:
+    """The triangles through each vertex, int64 on the GPU, and its number of neighbours, int32; or what one of several
+    parts of the edges adds to these."""
     xp, n = cupy(), graph.num_vertices
     offsets = graph_on_gpu(graph, run, False).offsets
     order = xp.argsort(xp.diff(offsets.astype(np.int64)))[::-1]
@@ -211,7 +215,7 @@ def triangles(graph: Graph, run: Execution) -> tuple[Any, Any]:
     edges = _sorted_edges(graph, rank, run)
     begins = xp.searchsorted(edges, xp.left_shift(xp.arange(n + 1, dtype=np.int64), 32))
     found, neighbours = zeros(n, np.int64), zeros(n, np.int32)
-    _count_kernel().start([Counting(edges, begins, found, neighbours, len(edges))])
+    _count_kernel().start([Counting(edges, begins, found, neighbours, len(edges), part, parts)])
     run.explain(f"{len(edges):,} edges, each once, were sorted on the GPU")
     place = rank.view(np.int32)
     return found[place], neighbours[place]
