@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import edgewise as ew
 from edgewise.algorithms.core_numbers import cpu_peel
 from edgewise.errors import (
-    DistributedError,
     MemoryLimitError,
     ParameterError,
     ScheduleError,
@@ -178,15 +177,6 @@ def test_schedules_that_it_does_not_have_are_refused():
         ew.core_numbers(TAIL, schedule=ew.Schedule(delivery=ew.Pull()))
     with pytest.raises(ScheduleError, match="balance"):
         ew.core_numbers(TAIL, device="cpu", schedule=ew.Schedule(balance=ew.WarpMapped()))
-
-
-def test_several_ranks_are_refused():
-    with pytest.raises(
-        DistributedError, match="core_numbers: distributed is True, and there is no form of it"
-    ):
-        ew.core_numbers(TAIL, distributed=True)
-    with pytest.raises(ParameterError, match="core_numbers: distributed is 2; expected True or False"):
-        ew.core_numbers(TAIL, distributed=2)
 
 
 def test_memory_limit():

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import edgewise as ew
 from edgewise.algorithms.triangles import cpu_count, cpu_orient
 from edgewise.errors import (
-    DistributedError,
     GraphError,
     MemoryLimitError,
     ParameterError,
@@ -199,13 +198,6 @@ def test_schedules_that_it_does_not_have_are_refused():
         ew.triangles(TAIL, schedule=ew.Schedule(delivery=ew.Pull()))
     with pytest.raises(ScheduleError, match="balance"):
         ew.triangles(TAIL, device="cpu", schedule=ew.Schedule(balance=ew.WarpMapped()))
-
-
-def test_several_ranks_are_refused():
-    with pytest.raises(DistributedError, match="triangles: distributed is True, and there is no form of it"):
-        ew.triangles(TAIL, distributed=True)
-    with pytest.raises(ParameterError, match="triangles: distributed is 2; expected True or False"):
-        ew.triangles(TAIL, distributed=2)
 
 
 def test_memory_limit():
