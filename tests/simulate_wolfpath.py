@@ -91,7 +91,7 @@ def compare_rows(folder):
     found += wolfpath.beyond_rows(6, "200MB", folder)
     assert {row["part"] for row in found} == {"flags", "lists", "beyond"}
     for row in found:
-        assert set(row) <= set(wolfpath.FIELDS)
+        assert set(row) <= {*wolfpath.FIELDS, "repeat"}
         assert row["right"] is True or row["system"] == wolfpath.ONE_PASS, row
         assert wolfpath.line(row)
 
