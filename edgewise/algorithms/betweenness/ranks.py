@@ -5,9 +5,8 @@ import numpy as np
 from edgewise.algorithms.betweenness.job import Job
 from edgewise.algorithms.betweenness.launching import sum_on_cpu
 from edgewise.algorithms.betweenness.lengths import refusal_of_weights
-from edgewise.algorithms.common.ranks import share_of, sum_of_ranks
+from edgewise.algorithms.common.ranks import found_or_refused, share_of, sum_of_ranks
 from edgewise.engine.distributed.group import connect
-from edgewise.errors import GraphError
 from edgewise.execution import Execution
 
 
@@ -18,15 +17,12 @@ def sum_on_ranks(job: Job, sources: np.ndarray, run: Execution) -> np.ndarray:
         GraphError: a float weight is lost beside a distance, on any rank.
     """
     group = connect()
-    own, refused = sources[share_of(len(sources), group)], False
-    total = np.zeros(job.num_sums)
-    try:
-        if len(own):
-            total = sum_on_cpu(job, own, run)
-    except GraphError:
-        refused = True
-    if group.total(refused):
-        raise refusal_of_weights(job.name)
+    own = sources[share_of(len(sources), group)]
+
+    def find() -> np.ndarray:
+        return sum_on_cpu(job, own, run) if len(own) else np.zeros(job.num_sums)
+
+    total = found_or_refused(find, refusal_of_weights(job.name), group)
     run.explain(
         f"this rank had {len(own):,} of {len(sources):,} sources; sums are added in the order of ranks"
     )

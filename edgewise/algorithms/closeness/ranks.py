@@ -4,9 +4,15 @@ import numpy as np
 
 from edgewise.algorithms.closeness.cpu import sum_distances as sum_on_cpu
 from edgewise.algorithms.closeness.job import Found, Job, make_found, refusal_of_sum
-from edgewise.algorithms.common.ranks import gathered, refusing_together, share_of, sum_of_ranks
+from edgewise.algorithms.common.ranks import (
+    found_or_refused,
+    gathered,
+    refusing_together,
+    share_of,
+    sum_of_ranks,
+)
 from edgewise.engine.distributed.group import Group, connect
-from edgewise.errors import GraphError, MemoryLimitError
+from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution, stop_if_explained
 
 
@@ -17,15 +23,12 @@ def sum_distances(job: Job, sources: np.ndarray, run: Execution) -> Found:
         GraphError: a sum of distances is more than int64 holds, on any rank.
     """
     group = connect()
-    own, refused = _share(sources, group, run), False
-    found = make_found(len(own), job.dtype)
-    try:
-        if len(own):
-            found = sum_on_cpu(job, own, run)
-    except GraphError:
-        refused = True
-    if group.total(refused):
-        raise refusal_of_sum(job.name)
+    own = _share(sources, group, run)
+
+    def find() -> Found:
+        return sum_on_cpu(job, own, run) if len(own) else make_found(0, job.dtype)
+
+    found = found_or_refused(find, refusal_of_sum(job.name), group)
     return Found(*(gathered(values, group) for values in found))
 
 

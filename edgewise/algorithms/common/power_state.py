@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewise.algorithms.common.gather import BLOCK
 from edgewise.algorithms.common.lengths import WeightedArcs, arcs_of, in_arcs_of
-from edgewise.algorithms.common.power_iterations import DONE, Values
+from edgewise.algorithms.common.power_iterations import CHANGES, DONE, Values
 from edgewise.execution import Execution
 from edgewise.graph import Graph
 
@@ -71,5 +71,5 @@ def values_for(power: Power, run: Execution) -> tuple[WeightedArcs, WeightedArcs
 def iterated_to(state: Values) -> Iterated:
     """What iterations ended with."""
     iterations = int(state.counters[DONE])
-    residual = float(state.sums[1]) if iterations else 0.0
+    residual = float(state.sums[CHANGES]) if iterations else 0.0
     return Iterated(state.values[iterations & 1, :-1], state.beside[:-1], iterations, residual)

@@ -5,13 +5,11 @@ Those kernels deal out edges in their own ways; a program runs with every strate
 
 from typing import Any
 
-import numpy as np
-
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.engine.contract import Outcome
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.memory import copy_of, host_copy
+from edgewise.kernels.cuda.memory import copy_of
 from edgewise.program.declare import Program
 from edgewise.run import Prepared
 
@@ -30,11 +28,6 @@ def prepared_with(program: type[Program], graph: Graph, run: Execution, on_ranks
     from edgewise.algorithms.common.ranks import prepared_on_ranks
 
     return prepared_on_ranks(program, graph, run.schedule, run.on_gpu)
-
-
-def on_host(values: Any) -> np.ndarray:
-    """An array of an outcome in the host's memory."""
-    return values if isinstance(values, np.ndarray) else host_copy(values)
 
 
 def carried_out(
@@ -79,21 +72,19 @@ def with_both_ways(graph: Graph, weighted: bool, run: Execution, on_ranks: bool 
     have it in the host's memory, and take their parts of it to their GPUs."""
     if not graph.directed:
         return graph
-    make = both_ways_on_host if on_ranks else _both_ways
-    return laid_out(run, "laid out the edges both ways", graph, make, weighted)
+    return laid_out(run, "laid out the edges both ways", graph, both_ways, weighted, not on_ranks)
 
 
-def both_ways_on_host(graph: Graph, weighted: bool) -> Graph:
-    """A directed graph with every edge both ways, with or without its weights."""
-    weights = graph.weights if weighted else None
-    ends = graph.sources, graph.targets
-    return Graph.from_edges(*ends, weights, directed=False, num_vertices=graph.num_vertices)
+def both_ways(graph: Graph, weighted: bool, on_gpu: bool) -> Graph:
+    """A directed graph with every edge both ways, with or without its weights, on the GPU or in the host's memory."""
+    edges = columns(graph, weighted, on_gpu)
+    return Graph.from_edges(*edges, directed=False, num_vertices=graph.num_vertices)
 
 
-def _both_ways(graph: Graph, weighted: bool) -> Graph:
-    ends = copy_of(graph.sources), graph.gpu.targets
-    weights = graph.gpu.weights if weighted else None
-    return Graph.from_edges(*ends, weights, directed=False, num_vertices=graph.num_vertices)
+def columns(graph: Graph, weighted: bool, on_gpu: bool) -> tuple[Any, Any, Any]:
+    """The sources, targets and weights of arcs, on the GPU or in the host's memory; None for weights left out."""
+    sources, where = (copy_of(graph.sources), graph.gpu) if on_gpu else (graph.sources, graph)
+    return sources, where.targets, where.weights if weighted else None
 
 
 def turned_round(graph: Graph, weighted: bool, run: Execution) -> Graph:
@@ -102,6 +93,5 @@ def turned_round(graph: Graph, weighted: bool, run: Execution) -> Graph:
 
 
 def _turned_round(graph: Graph, weighted: bool) -> Graph:
-    ends = graph.gpu.targets, copy_of(graph.sources)
-    weights = graph.gpu.weights if weighted else None
-    return Graph.from_edges(*ends, weights, num_vertices=graph.num_vertices)
+    source, target, weights = columns(graph, weighted, on_gpu=True)
+    return Graph.from_edges(target, source, weights, num_vertices=graph.num_vertices)

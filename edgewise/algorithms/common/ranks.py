@@ -17,7 +17,7 @@ from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.rows import checked_part, ranges_of
 from edgewise.engine.lowering.binding import parameter_values
-from edgewise.errors import DistributedError, EdgewiseError, EdgewiseWarning, MemoryLimitError
+from edgewise.errors import DistributedError, EdgewiseError, EdgewiseWarning, GraphError, MemoryLimitError
 from edgewise.execution import Chosen, Execution
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows, offset_dtype
@@ -217,6 +217,18 @@ def gathered(own: np.ndarray, group: Group) -> np.ndarray:
     """The arrays of all ranks, one after the other, on all ranks; of one dtype, and of any lengths."""
     parts, _ = group.everywhere(np.ascontiguousarray(own).view(np.uint8))
     return np.concatenate([part.view(own.dtype) for part in parts])
+
+
+def found_or_refused(find: Callable[[], Any], refusal: GraphError, group: Group) -> Any:
+    """What this rank finds; the refusal on all ranks if one of them meets a GraphError."""
+    found, refused = None, False
+    try:
+        found = find()
+    except GraphError:
+        refused = True
+    if group.total(refused):
+        raise refusal
+    return found
 
 
 def sum_of_ranks(values: np.ndarray, group: Group, add: Any = np.add) -> np.ndarray:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.programs import both_ways_on_host, carried_out
+from edgewise.algorithms.common.programs import both_ways, carried_out
 from edgewise.algorithms.common.ranks import program_memory
 from edgewise.algorithms.core_numbers.program import Peeling
 from edgewise.execution import Execution
@@ -20,7 +20,7 @@ def core_numbers(graph: Graph, run: Execution) -> tuple[Any, int]:
     """The core numbers, int32, and how many different ones there are, on all ranks."""
     with run.laying_out():
         degree = _edges_to_others(graph)
-        both = both_ways_on_host(graph, False) if graph.directed else graph
+        both = both_ways(graph, False, on_gpu=False) if graph.directed else graph
     outcome = carried_out(Peeling, both, run, {"core": degree}, None, on_ranks=True)
     core = outcome.vertex_fields["core"]
     return core, len(np.unique(core))

@@ -13,10 +13,9 @@ import numpy as np
 from edgewise.algorithms.common.device_graph import laid_out
 from edgewise.algorithms.common.power_state import Iterated, Power
 from edgewise.algorithms.common.program_parts import Iterating
-from edgewise.algorithms.common.programs import carried_out
+from edgewise.algorithms.common.programs import carried_out, columns
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.memory import copy_of
 from edgewise.program.declare import ACTIVE, SUM, WEIGHT, aggregator, edge, parameter, vertex
 
 
@@ -71,8 +70,8 @@ def iterate_on_ranks(power: Power, run: Execution) -> Iterated:
 
 def iterate(power: Power, run: Execution, on_ranks: bool = False) -> Iterated:
     """Iterate on the GPU; arguments and answer are those of `common.power.iterate_on_cpu`."""
-    n, make = power.graph.num_vertices, _twice_on_host if on_ranks else _twice
-    both = laid_out(run, "made a hub and an authority of each vertex", power.graph, make, power.weighted)
+    n, told = power.graph.num_vertices, "made a hub and an authority of each vertex"
+    both = laid_out(run, told, power.graph, _twice, power.weighted, not on_ranks)
     given = {"half": n, "enough": power.enough, "raw": np.concatenate([np.zeros(n), power.start])}
     outcome = carried_out(HITS, both, run, given, 2 * power.limit + 1, on_ranks)
     iterations, values = outcome.supersteps // 2, outcome.vertex_fields["value"]
@@ -80,17 +79,8 @@ def iterate(power: Power, run: Execution, on_ranks: bool = False) -> Iterated:
     return Iterated(values[n:], values[:n], iterations, residual)
 
 
-def _twice(graph: Graph, weighted: bool) -> Graph:
-    """The graph of hubs and authorities, on the GPU."""
+def _twice(graph: Graph, weighted: bool, on_gpu: bool) -> Graph:
+    """The graph of hubs and authorities, on the GPU; or in the host's memory, of which ranks take their parts."""
     n = graph.num_vertices
-    ends = copy_of(graph.sources), graph.gpu.targets + n
-    weights = graph.gpu.weights if weighted else None
-    return Graph.from_edges(*ends, weights, directed=False, num_vertices=2 * n)
-
-
-def _twice_on_host(graph: Graph, weighted: bool) -> Graph:
-    """The graph of hubs and authorities, in the host's memory, of which each rank takes its part to its GPU."""
-    n = graph.num_vertices
-    weights = graph.weights if weighted else None
-    ends = graph.sources, graph.targets + np.int32(n)
-    return Graph.from_edges(*ends, weights, directed=False, num_vertices=2 * n)
+    source, target, weights = columns(graph, weighted, on_gpu)
+    return Graph.from_edges(source, target + n, weights, directed=False, num_vertices=2 * n)

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from edgewise.algorithms.common.programs import on_host, prepared_with, tell_schedule, turned_round
+from edgewise.algorithms.common.programs import prepared_with, tell_schedule, turned_round
 from edgewise.errors import MemoryLimitError
 from edgewise.execution import Execution, stop_if_explained
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.memory import host_copy
 from edgewise.program.declare import ACTIVE, ANY, HALT, MAX, SUM, Program, vertex
 from edgewise.run import Prepared
 from edgewise.text import shown
@@ -133,7 +134,8 @@ def strong_components(graph: Graph, run: Execution, on_ranks: bool = False) -> t
 
     def carry_out(prepared: Prepared, field: str, **values: np.ndarray) -> tuple[np.ndarray, int]:
         outcome = prepared.carry_out(run, values, None)
-        return on_host(outcome.vertex_fields[field]), outcome.supersteps
+        found = outcome.vertex_fields[field]
+        return found if on_ranks else host_copy(found), outcome.supersteps
 
     component, group, supersteps = np.arange(n, dtype=np.int32), np.zeros(n, np.int32), 0
     if not on_ranks:
