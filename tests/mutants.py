@@ -49,6 +49,7 @@ _RANKS = ("test_pagerank.py", "test_pagerank_verify.py")
 TESTS: dict[str, tuple[str, ...]] = {
     "algorithms/betweenness/checkpoint": ("test_checkpoint.py",),
     "algorithms/betweenness/cpu": _BETWEENNESS,
+    "algorithms/betweenness/cpu_path_counts": _BETWEENNESS,
     "algorithms/betweenness/edges": ("test_edge_betweenness.py", "test_checkpoint.py", "test_arguments.py"),
     "algorithms/betweenness/verify": (*_BETWEENNESS, "test_verified_arrays.py"),
     "algorithms/betweenness": (*_BETWEENNESS, "test_checkpoint.py", "test_arguments.py"),

@@ -109,6 +109,62 @@ def test_a_lattice_has_finite_values_everywhere():
     check(graph, [0, 13_999])
 
 
+def rays(lengths, hub_arcs):
+    """The edges of a hub with paths from it, and between their first vertices some that are drawn."""
+    drawn, ends = np.random.default_rng(3), [1 + sum(lengths[:i]) for i in range(len(lengths))]
+    steps = [
+        (0 if i == 0 else first + i - 1, first + i)
+        for first, long in zip(ends, lengths, strict=True)
+        for i in range(long)
+    ]
+    return [*steps, *map(tuple, drawn.choice(ends, (hub_arcs, 2)).tolist())]
+
+
+PULLED = {
+    "hubs": lambda: ew.generate.rmat(9, 32, seed=2),  # with parallel edges, loops and vertices without edges
+    "a level that is pulled and pushes on": lambda: ew.Graph.from_edges(
+        *zip(*rays([1] * 60 + [9] * 4, 900), strict=True)
+    ),
+    "two components": lambda: ew.Graph.from_edges(
+        *zip(*rays([2] * 40, 500), *((a + 100, b + 100) for a, b in rays([1] * 50, 700)), strict=True),
+        num_vertices=200,
+    ),
+    "all beside all": lambda: ew.Graph.from_edges(*np.triu_indices(40, 1)),
+}
+
+
+@pytest.mark.parametrize("name", PULLED)
+def test_levels_that_are_pulled_have_the_sums_of_those_that_push(name):
+    """Only undirected graphs are pulled over, so the same arcs, directed, are the ones to compare with."""
+    graph = PULLED[name]().to_undirected("keep")
+    directed = ew.Graph.from_csr(graph.offsets, graph.targets)
+    check(graph)
+    for how in ({}, {"endpoints": True}, {"targets": graph.vertices[::3].tolist()}):
+        found, expected = (
+            ew.betweenness(each, device="cpu", normalized=False, **how).dependency
+            for each in (graph, directed)
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
+    of_edges = [ew.edge_betweenness(each, device="cpu").dependency for each in (graph, directed)]
+    np.testing.assert_array_equal(*of_edges)
+
+
+def test_levels_are_not_pulled_with_counts_that_are_not_exact():
+    """There are 3**40 paths to the end of a chain, and as many times 1 to 300 to what it leads to: sums of these depend
+    on their order, which is that of the queue."""
+    chain = np.arange(40).repeat(3)
+    fan = np.arange(41, 341)
+    into = np.random.default_rng(5).permutation(fan.repeat(3))
+    source = np.concatenate([chain, np.full(45150, 40), into])
+    target = np.concatenate([chain + 1, fan.repeat(fan - 40), 341 + np.arange(900) % 7])
+    graph = ew.Graph.from_edges(source, target, directed=False)
+    directed = ew.Graph.from_csr(graph.offsets, graph.targets)
+    found, expected = (
+        ew.betweenness(each, sources=[0], device="cpu").dependency for each in (graph, directed)
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_how_values_are_scaled():
     path = ew.Graph.from_edges([0, 1, 2, 3], [1, 2, 3, 4], directed=False)
     for normalized, endpoints, expected in (

@@ -15,8 +15,8 @@ from the source on, and paths are equally long if these sums are equal, as in Ne
 Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
 variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for ends.
 
-Steps. `cpu`, with weights after the search of `common.dijkstra`; on a GPU `cuda_batched`, or `cuda_weighted`; on ranks
-`ranks`, or `gpu_ranks`.
+Steps. `cpu` and `cpu_path_counts`, with weights after the search of `common.dijkstra`; on a GPU `cuda_batched`, or
+`cuda_weighted`; on ranks `ranks`, or `gpu_ranks`.
 """
 
 import os

@@ -2,16 +2,13 @@
 
 From a source, a search finds distances, and the vertices in their order: breadth-first, or Dijkstra's with weights. An
 arc from v to w is on shortest paths if the distance of w is that of v plus the length of the arc. Along these arcs the
-shortest paths to each vertex are counted; breadth-first search counts while it searches. On the way back each vertex v
-adds up, over its arcs on shortest paths, ``paths(v) / paths(w) * (1 + dependency(w))``, the dependency on the arc.
-``share(w)``, that is ``(1 + dependency(w)) / paths(w)``, takes the place of the count of w for that; where paths count
-to some vertices only, others have 0 in place of the 1. Each of several sources has a row of dependencies, on vertices
-or on arcs, and threads add these rows in the order of the sources. So the result depends neither on threads nor on the
-number of rows.
-
-On a lattice the number of shortest paths doubles about every other level, and leaves the range of float64 after a
-thousand. It is ``count * 2**(512 * power)``; powers are not used until a count has grown large. Scaling by powers of
-two is exact. A quotient of counts is taken for 0 only if their powers differ by two or more: it is less than 2**-500.
+shortest paths to each vertex are counted (`cpu_path_counts`). On the way back each vertex v adds up, over its arcs on
+shortest paths, ``paths(v) / paths(w) * (1 + dependency(w))``, the dependency on the arc. ``share(w)``, that is
+``(1 + dependency(w)) / paths(w)``, takes the place of the count of w for that; where paths count to some vertices only,
+others have 0 in place of the 1. Where the search pulled a level, since it has fewer in-edges than the level before it
+has arcs, its vertices push their shares back along these edges. Each of several sources has a row of dependencies, on
+vertices or on arcs, and threads add these rows in the order of the sources. So the result depends neither on threads
+nor on the number of rows.
 
 Reference. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical Sociology 25 (2001); "On
 variants of shortest-path betweenness centrality and their generic computation", Social Networks 30 (2008), for arcs.
@@ -21,17 +18,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edgewise.algorithms.betweenness.cpu_path_counts import SMALL, count_in_order, search_and_count
 from edgewise.algorithms.common.dijkstra import Heap, make_heap, settle
 from edgewise.algorithms.common.lengths import length
 from edgewise.kernels.cache import device_function, inlined_function
-from edgewise.kernels.cpu.team import barrier, cancelled, claim, report, rewind, team_kernel
+from edgewise.kernels.cpu.team import barrier, claim, report, rewind, team_kernel
 
 #: The most sources in a batch for each thread; and the most bytes of their rows, if that is a row for each thread.
 ROWS_OF_THREAD, ROOM_OF_ROWS = 4, 1 << 32
-#: Vertices or arcs whose sums are handed out at a time; vertices between two looks at whether the run was cancelled.
-_PIECE, _LOOK = 4096, 1 << 16
-#: Counts without powers may grow up to _LIMIT, counts with powers up to _LARGE; they are then scaled by _SMALL.
-_LIMIT, _LARGE, _SMALL = 2.0**900, 2.0**512, 2.0**-512
+#: Vertices or arcs whose sums are handed out at a time.
+_PIECE = 4096
 _SOURCES, _SUMS = 0, 1
 #: What dependencies are on: vertices, vertices with paths counted for their ends, too, or arcs.
 ON_VERTICES, ON_VERTICES_AND_ENDS, ON_ARCS = range(3)
@@ -112,102 +108,6 @@ def make_accumulation(size: Size) -> Accumulation:
 
 
 @inlined_function
-def _add(count: Any, power: Any, u: Any, paths: Any, paths_power: Any) -> None:
-    """Add a number of paths to that of a vertex."""
-    if power[u] == paths_power:
-        count[u] += paths
-    elif power[u] < paths_power:
-        count[u] = paths + (count[u] * _SMALL if power[u] + 1 == paths_power else 0.0)
-        power[u] = paths_power
-    elif power[u] == paths_power + 1:
-        count[u] += paths * _SMALL
-
-
-@inlined_function
-def _scale(count: Any, power: Any, v: Any) -> None:
-    """Scale the count of a vertex down."""
-    count[v] *= _SMALL
-    power[v] += 1
-
-
-@device_function
-def _begin_powers(count: Any, power: Any, queue: Any, end: Any) -> None:
-    """Scale down what has grown large among the first vertices of the queue, which have no powers yet."""
-    for i in range(end):
-        if count[queue[i]] > _LARGE:
-            _scale(count, power, queue[i])
-
-
-@inlined_function
-def _search_and_count(
-    control: Any, arcs: Any, source: Any, distance: Any, count: Any, power: Any, queue: Any
-) -> Any:
-    """Find distances in arcs and numbers of shortest paths, and queue the vertices that are reached in their order.
-
-    Returns:
-        The number of vertices that are reached, and whether some have powers.
-    """
-    distance[source], count[source], power[source], queue[0] = 0, 1.0, 0, source
-    head, tail, with_powers = np.uint64(0), np.uint64(1), False
-    while head < tail:
-        v = np.uint64(queue[head])
-        head += _ONE
-        if with_powers and count[v] > _LARGE:
-            _scale(count, power, v)
-        elif count[v] > _LIMIT:
-            with_powers = True
-            _begin_powers(count, power, queue, tail)
-        after, paths, paths_power = distance.dtype.type(distance[v] + 1), count[v], power[v]
-        for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
-            u = np.uint64(arcs.targets[k])
-            if distance[u] < 0:
-                distance[u], count[u], power[u], queue[tail] = after, paths, paths_power, u
-                tail += _ONE
-            elif distance[u] == after:
-                if with_powers:
-                    _add(count, power, u, paths, paths_power)
-                else:
-                    count[u] += paths
-        if head % _LOOK == 0 and cancelled(control):
-            break
-    return tail, with_powers
-
-
-@inlined_function
-def _count_in_order(
-    control: Any,
-    arcs: Any,
-    source: Any,
-    distance: Any,
-    count: Any,
-    power: Any,
-    queue: Any,
-    reached: Any,
-) -> Any:
-    """Count the shortest paths to the vertices in the queue. Returns whether some have powers."""
-    for i in range(reached):
-        count[queue[i]], power[queue[i]] = 0.0, 0
-    count[source], with_powers = 1.0, False
-    for i in range(reached):
-        v = np.uint64(queue[i])
-        if with_powers and count[v] > _LARGE:
-            _scale(count, power, v)
-        elif count[v] > _LIMIT:
-            with_powers = True
-            _begin_powers(count, power, queue, reached)
-        for k in range(np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])):
-            u = np.uint64(arcs.targets[k])
-            if distance[u] == distance.dtype.type(distance[v] + length(arcs, k)):
-                if with_powers:
-                    _add(count, power, u, count[v], power[v])
-                else:
-                    count[u] += count[v]
-        if i % _LOOK == 0 and cancelled(control):
-            break
-    return with_powers
-
-
-@inlined_function
 def _share_along(
     arcs: Any, k: Any, here: Any, mine: Any, distance: Any, shares: Any, power: Any, with_powers: Any
 ) -> Any:
@@ -217,7 +117,15 @@ def _share_along(
         return 0.0
     if not with_powers or power[u] == mine:
         return shares[u]
-    return shares[u] * _SMALL if power[u] == mine + 1 else 0.0
+    return shares[u] * SMALL if power[u] == mine + 1 else 0.0
+
+
+@inlined_function
+def _end_paths(v: Any, total: Any, count: Any, is_target: Any) -> Any:
+    """The dependency on a vertex by the sum of the shares after it; its share takes the place of its count."""
+    paths, ends = count[v], 1.0 if len(is_target) == 0 else np.float64(is_target[v])
+    count[v] = (ends + total * paths) / paths
+    return total * paths
 
 
 @inlined_function
@@ -227,33 +135,68 @@ def _go_back(
     count: Any,
     power: Any,
     queue: Any,
-    reached: Any,
+    begin: Any,
+    end: Any,
     with_powers: Any,
     on: Any,
     is_target: Any,
     row: Any,
 ) -> None:
-    """Write the dependency on each vertex that was reached, or on each arc on shortest paths.
+    """Write the dependency on each vertex in a part of the queue, or on each of their arcs on shortest paths.
 
     Once a vertex is done, `count` holds its share; vertices farther away are done before.
     """
-    i = reached
-    while i > 0:
+    i = end
+    while i > begin:
         i -= _ONE
         v = np.uint64(queue[i])
         here, mine, paths, total = distance[v], power[v], count[v], 0.0
-        ends = 1.0 if len(is_target) == 0 else np.float64(is_target[v])
-        first, end = np.uint64(arcs.offsets[v]), np.uint64(arcs.offsets[v + _ONE])
+        arcs_end = np.uint64(arcs.offsets[v + _ONE])
         if on == ON_ARCS:
-            for k in range(first, end):
+            for k in range(np.uint64(arcs.offsets[v]), arcs_end):
                 part = _share_along(arcs, k, here, mine, distance, count, power, with_powers)
                 total += part
                 row[k] = paths * part
+            _end_paths(v, total, count, is_target)
         else:
-            for k in range(first, end):
+            for k in range(np.uint64(arcs.offsets[v]), arcs_end):
                 total += _share_along(arcs, k, here, mine, distance, count, power, with_powers)
-            row[v] = total * paths
-        count[v] = (ends + total * paths) / paths
+            row[v] = _end_paths(v, total, count, is_target)
+
+
+@inlined_function
+def _begin_of_level(distance: Any, queue: Any, end: Any) -> Any:
+    """Where in the queue the level begins that ends before `end`."""
+    begin = end - _ONE
+    here = distance[queue[begin]]
+    while begin > 0 and distance[queue[begin - _ONE]] == here:
+        begin -= _ONE
+    return begin
+
+
+@inlined_function
+def _push_back(
+    in_arcs: Any, distance: Any, count: Any, queue: Any, end: Any, beyond: Any, is_target: Any, row: Any
+) -> Any:
+    """Write the dependency on each vertex of a level without powers, by the in-edges of the next.
+
+    The level ends in the queue before `end`, and the next one before `beyond`. Returns where the level begins.
+    """
+    begin = _begin_of_level(distance, queue, end)
+    here = distance[queue[begin]]
+    for i in range(begin, end):
+        row[queue[i]] = 0.0
+    for i in range(end, beyond):
+        u = np.uint64(queue[i])
+        share = count[u]
+        for k in range(np.uint64(in_arcs.offsets[u]), np.uint64(in_arcs.offsets[u + _ONE])):
+            v = np.uint64(in_arcs.targets[k])
+            if distance[v] == here:
+                row[v] += share
+    for i in range(begin, end):
+        v = np.uint64(queue[i])
+        row[v] = _end_paths(v, row[v], count, is_target)
+    return begin
 
 
 @inlined_function
@@ -267,11 +210,20 @@ def _forget(distance: Any, on: Any, row: Any) -> None:
 
 @device_function
 def _depend(
-    control: Any, arcs: Any, source: Any, on: Any, is_target: Any, state: Any, thread: Any, row: Any
+    control: Any,
+    arcs: Any,
+    in_arcs: Any,
+    source: Any,
+    on: Any,
+    is_target: Any,
+    state: Any,
+    thread: Any,
+    row: Any,
 ) -> None:
     """Write the dependencies of one source on each vertex or arc."""
     distance, count, power = state.distance[thread], state.paths[thread], state.power[thread]
     queue, heap = state.queue[thread], state.heap
+    pulled, pulled_end = np.uint64(0), np.uint64(0)
     if on == ON_ARCS:
         for k in range(len(row)):
             row[k] = 0.0
@@ -289,10 +241,24 @@ def _depend(
         if not grows:
             state.lost[0] = 1
             return
-        with_powers = _count_in_order(control, arcs, source, distance, count, power, queue, reached)
+        with_powers = count_in_order(control, arcs, source, distance, count, power, queue, reached)
     else:
-        reached, with_powers = _search_and_count(control, arcs, source, distance, count, power, queue)
-    _go_back(arcs, distance, count, power, queue, reached, with_powers, on, is_target, row)
+        reached, with_powers, pulled, pulled_end = search_and_count(
+            control, arcs, in_arcs, source, distance, count, power, queue
+        )
+    end = _begin_of_level(distance, queue, reached)
+    for i in range(end, reached):
+        nothing = _end_paths(queue[i], 0.0, count, is_target)
+        if on != ON_ARCS:
+            row[queue[i]] = nothing
+    if pulled > 0 and on != ON_ARCS and not with_powers:
+        beyond = pulled_end
+        last = _begin_of_level(distance, queue, beyond)
+        _go_back(arcs, distance, count, power, queue, last, end, with_powers, on, is_target, row)
+        end = last
+        while end >= pulled:
+            end, beyond = _push_back(in_arcs, distance, count, queue, end, beyond, is_target, row), end
+    _go_back(arcs, distance, count, power, queue, np.uint64(0), end, with_powers, on, is_target, row)
     _forget(distance, on, row)
     if on != ON_ARCS:
         row[source] = 0.0
@@ -308,6 +274,7 @@ def accumulate(
     size: Any,
     control: Any,
     arcs: Any,
+    in_arcs: Any,
     sources: Any,
     begin: Any,
     end: Any,
@@ -319,6 +286,7 @@ def accumulate(
 
     Args:
         arcs: see `common.lengths.WeightedArcs`.
+        in_arcs: the in-edges of an undirected graph; else of no vertices.
         sources: int64, shape (k,); those from ``begin`` to before ``end`` are added.
         on: `ON_VERTICES`, `ON_VERTICES_AND_ENDS` or `ON_ARCS`.
         is_target: bool, shape (n,): whether paths to each vertex count; of shape (0,) if all do. Then ends may count.
@@ -333,7 +301,9 @@ def accumulate(
             i = claim(control, _SOURCES, 1, count)
             if i == count:
                 break
-            _depend(control, arcs, np.uint64(sources[first + i]), on, is_target, state, thread, rows[i])
+            _depend(
+                control, arcs, in_arcs, np.uint64(sources[first + i]), on, is_target, state, thread, rows[i]
+            )
         if barrier(control, size) or state.lost[0] != 0:
             return
         if thread == 0:

@@ -8,7 +8,7 @@ import numpy as np
 from edgewise.algorithms.betweenness.checkpoint import Checkpoint
 from edgewise.algorithms.betweenness.cpu import accumulate, make_accumulation
 from edgewise.algorithms.betweenness.job import Job
-from edgewise.algorithms.betweenness.lengths import arcs_for, refusal_of_weights
+from edgewise.algorithms.betweenness.lengths import arcs_for, in_arcs_to_pull, refusal_of_weights
 from edgewise.execution import Execution
 
 
@@ -21,11 +21,12 @@ def sum_on_cpu(job: Job, sources: np.ndarray, run: Execution) -> np.ndarray:
     """
     count = len(sources)
     size = job.size(count, run.num_threads, run.memory_limit)
-    arcs, state = arcs_for(job.graph, job.weighted), make_accumulation(size)
+    arcs, in_arcs = arcs_for(job.graph, job.weighted), in_arcs_to_pull(job.graph)
+    state = make_accumulation(size)
 
     def add_up(begin: int, end: int) -> None:
         whose = sources, begin, end, job.on, job.is_target
-        run.launch(accumulate, arcs, *whose, state, work=job.work(end - begin))
+        run.launch(accumulate, arcs, in_arcs, *whose, state, work=job.work(end - begin))
         if state.lost[0]:
             raise refusal_of_weights(job.name)
 

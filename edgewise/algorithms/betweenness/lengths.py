@@ -36,6 +36,13 @@ def arcs_for(graph: Graph, weighted: bool) -> WeightedArcs:
     return arcs if weighted else arcs._replace(weights=np.empty(0, np.int32))
 
 
+def in_arcs_to_pull(graph: Graph) -> WeightedArcs:
+    """The in-edges of an undirected graph, without their weights. Of a directed graph none, and no offsets: whether it
+    has in-edges shall not change a bit of a sum."""
+    arcs = arcs_for(graph, weighted=False)
+    return arcs._replace(offsets=arcs.offsets[:0], targets=arcs.targets[:0]) if graph.directed else arcs
+
+
 class WeightLost(Exception):
     """A weight is lost beside a distance when it is added to it."""
 
