@@ -46,6 +46,7 @@ def two_gpus(nccl: None) -> None:
 PARTS = {
     "few": "runs are the same",
     "algorithms": "algorithms are the same",
+    "others": "hits is the same",
     "limits": "limits hold",
     "parts": "parts arrived",
     "errors": "errors end runs",
