@@ -8,7 +8,8 @@ from the converted graph, of which the table has the median. Results are compare
 itself, too, as are graphs from arrays. Times of functions are printed in milliseconds. See docs/networkx.md.
 
 With `--gpu`, functions that have the keyword `device` run by edgewise on all cores of the CPU and on a GPU, each in the
-same way; results of the GPU are compared with those of the CPU. NetworkX and other backends do not run.
+same way; results of the GPU are compared with those of the CPU. NetworkX and other backends do not run. With `--only`,
+some of the functions run, and conversions are not timed.
 """
 
 import argparse
@@ -29,6 +30,7 @@ import scipy.sparse
 
 import edgewise as ew
 import edgewise_networkx
+from benchmarks.options import add_names
 from benchmarks.page_tables import NETWORKX_DEVICES, networkx_devices_table, networkx_tables
 from benchmarks.results import Row, machine, versions, write_rows
 from edgewise.nx.convert import convert_from_nx, convert_to_nx
@@ -119,6 +121,7 @@ OF_PATHS: dict[str, Callable[..., Any]] = {
     ),
     "edge_betweenness_centrality": lambda graph, hub, **by: nx.edge_betweenness_centrality(graph, **by),
 }
+ALL = [*CALLS, *ALL_PAIRS, *OF_PATHS]
 
 
 def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -255,26 +258,29 @@ def drawn(scale: int, edges: int) -> Any:
     return graph
 
 
-def measure(scale: int, gpu: bool) -> Iterator[Row]:
-    """All rows: conversions and functions, or functions by devices."""
+def measure(scale: int, gpu: bool, only: list[str]) -> Iterator[Row]:
+    """All rows: conversions, if all functions are asked for, and functions; or functions by devices."""
+    calls, all_pairs, of_paths = (
+        {name: call for name, call in some.items() if name in only} for some in (CALLS, ALL_PAIRS, OF_PATHS)
+    )
     task = machine() | {"graph": f"rmat{scale}"}
     graph, smaller, denser = drawn(scale, 16), drawn(scale - 3, 16), drawn(scale - 5, 128)
     connected, dense = (
         each.subgraph(max(nx.connected_components(each), key=len)).copy() for each in (smaller, denser)
     )
-    if not gpu:
+    if not gpu and only == ALL:
         yield from conversions(graph, task)
     gc.collect()
     gc.freeze()  # else Python looks through the graph's million dicts in some of the calls
     if gpu:
         task["machine"] = f"{versions()}; {task['machine']}"
-        yield from on_devices(graph, task, CALLS)
+        yield from on_devices(graph, task, calls)
     else:
-        yield from compared(graph, task, CALLS)
+        yield from compared(graph, task, calls)
         task["graph"] = f"largest component of rmat{scale - 3}"
-        yield from compared(connected, task, ALL_PAIRS)
+        yield from compared(connected, task, all_pairs)
         task["graph"] = f"largest component of rmat{scale - 5} of 128 edges a vertex"
-        yield from compared(dense, task, OF_PATHS)
+        yield from compared(dense, task, of_paths)
 
 
 def main() -> None:
@@ -283,9 +289,10 @@ def main() -> None:
     parser.add_argument("--scale", type=int, default=16, help="2 to this power is the number of vertices")
     parser.add_argument("--output", type=Path, help="a new CSV file for the rows")
     parser.add_argument("--gpu", action="store_true", help="on a GPU beside the CPU, without NetworkX")
+    add_names(parser, "--only", ALL, separator=";", what="functions")
     given = parser.parse_args()
     nx.config.warnings_to_ignore.add("cache")
-    rows = write_rows(given.output, measure(given.scale, given.gpu))
+    rows = write_rows(given.output, measure(given.scale, given.gpu, given.only))
     print(networkx_devices_table(rows) if given.gpu else "\n\n".join(networkx_tables(rows).values()))
     for row in rows:
         if row.verified not in ("", "yes"):

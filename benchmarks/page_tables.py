@@ -22,7 +22,7 @@ DISTRIBUTED_AGAIN = RESULTS / "2026-11-28-2xH200-distributed.csv"
 GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
 BUILDING_RANKS = RESULTS / "2026-11-28-2-cores-building-ranks.csv"
 NETWORKX = RESULTS / "2026-11-29-2-cores-networkx.csv"
-NETWORKX_ON_GPU = RESULTS / "2026-11-28-H100-networkx.csv"
+NETWORKX_ON_GPU = RESULTS / "2026-11-29-H200-networkx.csv"
 LAYERS = RESULTS / "2026-11-26-H100-layers.csv"
 #: Files with rows that say nothing of an answer, for it was not compared.
 PARTLY_COMPARED = (NETWORKX, LAYERS)

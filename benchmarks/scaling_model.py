@@ -34,7 +34,7 @@ from benchmarks.page_tables import shown_rows
 from benchmarks.results import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
-PARTITIONS, GPU = RESULTS / "2026-11-28-2-cores-partitions.csv", RESULTS / "2026-11-28-H100.csv"
+PARTITIONS, H100 = RESULTS / "2026-11-28-2-cores-partitions.csv", RESULTS / "2026-11-28-H100.csv"
 TWO = RESULTS / "2026-11-27-2xH200-distributed.csv"
 #: The scales of these runs on one and two GPUs; rates of one GPU are of the second.
 SMALL, LARGE = 22, 26
@@ -138,7 +138,7 @@ def h200_rates(scale: int) -> dict[str, float]:
 
 def h100_rates() -> dict[str, float]:
     """The same of one H100 on rmat22, by the rows of one GPU alone."""
-    rows = {(r["algorithm"], r["what"]): r for r in shown_rows(GPU) if r["graph"] == "rmat22"}
+    rows = {(r["algorithm"], r["what"]): r for r in shown_rows(H100) if r["graph"] == "rmat22"}
     found = {"pagerank": rows["pagerank", "edgewise"]}
     found |= {name: rows[name, "plain program"] for name in ("bfs", "sssp")}
     iterations = {"pagerank": 50}

@@ -14,7 +14,7 @@ from benchmarks.table import fill, filled, show
 COMMITTED = page_tables.csv_rows
 #: The files of the pages whose rows say whether answers are right.
 JUDGED = (
-    page.CPU, page.LAYERS, page_gpu.GPU, page_gpu.CLUSTERS, page_gpu.AUTOMATIC,
+    page.CPU, page.LAYERS, page_gpu.GPU, page_gpu.H100, page_gpu.CLUSTERS, page_gpu.AUTOMATIC,
     page_tables.CENTRALITIES, page_tables.CORES_AND_TRIANGLES,
     page_tables.READING, page_tables.CUGRAPH, page_tables.BEYOND, page_tables.LARGE,
     page_tables.DISTRIBUTED, page_tables.ALGORITHMS, page_tables.DISTRIBUTED_GPU, page_tables.DISTRIBUTED_AGAIN,
