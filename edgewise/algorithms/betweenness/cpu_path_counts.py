@@ -66,8 +66,8 @@ def _begin_powers(count: Any, power: Any, queue: Any, end: Any) -> None:
 def _pull_pays(in_arcs: Any, arcs: Any, distance: Any, count: Any, queue: Any, begin: Any, end: Any) -> Any:
     """Whether the vertices that are not reached yet have fewer in-edges than a level has arcs, while counts are exact.
 
-    The level is that of the vertices in the queue from `begin` to before `end`. Vertices are counted first: a level of
-    few of them is not looked at further.
+    The level is that of the vertices in the queue from `begin` to before `end`. Levels of few vertices, or of few arcs
+    beside a scan of all vertices, are not looked at further.
     """
     num_vertices = np.uint64(len(distance))
     if len(in_arcs.offsets) == 0 or _FEW * (end - begin) < num_vertices - end:
@@ -78,13 +78,14 @@ def _pull_pays(in_arcs: Any, arcs: Any, distance: Any, count: Any, queue: Any, b
         degree = np.uint64(arcs.offsets[v + _ONE]) - np.uint64(arcs.offsets[v])
         ahead += degree
         paths += count[v] * degree
-    if paths > _EXACT:
+    scan = num_vertices // _SCANNED
+    if paths > _EXACT or ahead <= scan:
         return False
     left = np.uint64(0)
     for u in range(num_vertices):
         if distance[u] < 0:
             left += np.uint64(in_arcs.offsets[u + _ONE]) - np.uint64(in_arcs.offsets[u])
-    return left + num_vertices // _SCANNED < ahead
+    return left + scan < ahead
 
 
 @inlined_function
