@@ -14,7 +14,7 @@ from benchmarks.results import ROOT, Row, as_rows
 from benchmarks.table import OURS, PLAIN, filled, markdown
 
 #: The rows of the tables on a CPU.
-CPU = RESULTS / "2026-11-28-2-cores.csv"
+CPU = RESULTS / "2026-11-29-2-cores.csv"
 CPU_ALGORITHMS = {
     "bfs": "BFS",
     "sssp": "SSSP",
