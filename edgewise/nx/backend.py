@@ -22,7 +22,7 @@ from edgewise.nx import (
 )
 from edgewise.nx.convert import convert_from_nx as convert_from_nx
 from edgewise.nx.convert import convert_to_nx as convert_to_nx
-from edgewise.nx.offered import arguments_of, forget_if_changed, functions_of, why_not, why_rather_not
+from edgewise.nx.offered import functions_of, why_not, why_rather_not
 
 #: The functions that are offered, by the names of NetworkX's dispatch.
 FUNCTIONS = functions_of(
@@ -55,7 +55,6 @@ def __getattr__(name: str) -> Callable[..., Any]:
 
 def can_run(name: str, args: Any, kwargs: dict[str, Any]) -> bool | str:
     """Whether a call is taken: True, or the reason why not. Before each call, NetworkX asks this first."""
-    forget_if_changed((arguments_of(FUNCTIONS[name], args, kwargs) or {}).get("G"))
     return why_not(FUNCTIONS[name], args, kwargs) or True
 
 

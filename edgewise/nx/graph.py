@@ -49,6 +49,7 @@ class BackendGraph:
         contents: see `Contents`.
         parallel: the edges of a multigraph, which has one arc for parallel edges here; None for other graphs.
         kept: what functions of the backend keep of the graph for later calls, by the function that found it.
+        checked: what it was looked through for, and need not be again.
     """
 
     __networkx_backend__ = "edgewise"
@@ -64,7 +65,7 @@ class BackendGraph:
     ) -> None:
         self.nodes, self.rows, self.in_rows = nodes, rows, rows if in_rows is None else in_rows
         self.contents, self._directed, self._columns = contents, in_rows is not None, columns
-        self.parallel, self.kept = parallel, dict[Any, Any]()
+        self.parallel, self.kept, self.checked = parallel, dict[Any, Any](), set[Any]()
         self._read: dict[Any, Column] = {}
         self._of_all: dict[Any, Column] = {}
         self._weighted: dict[Any, ew.Graph] = {}

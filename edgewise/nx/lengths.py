@@ -88,21 +88,22 @@ def lengths_of(G: BackendGraph, weight: Any, signed: bool = False) -> Column:
     """The lengths of arcs, which are looked through once. Raises NotImplementedError for negative ones, unless
     `signed`, and for long sums."""
     column, looked_through = G.column(weight), (lengths_of, weight, signed)
-    if looked_through in G.kept:
+    if looked_through in G.checked:
         return column
     values = column.values
-    if not signed and values.min(initial=0) < 0:
+    least, most = values.min(initial=0), values.max(initial=0)
+    if not signed and least < 0:
         raise NotImplementedError(
             f"there are negative values of {weight!r}; edgewise leaves Dijkstra with them alone"
         )
-    largest = max(int(values.max(initial=0)), -int(values.min(initial=0)))
+    largest = max(int(most), -int(least))
     if len(G) * largest >= (2**62 if values.dtype == np.int64 else sys.float_info.max):
         raise NotImplementedError(f"sums of {weight!r} may be beyond 64 bits")
     if column.whole is not None and np.abs(values[column.whole]).sum() >= 2**53:
         raise NotImplementedError(
             f"{weight!r} has floats, and integers whose sums float64 may not hold exactly"
         )
-    G.kept[looked_through] = None
+    G.checked.add(looked_through)
     return column
 
 

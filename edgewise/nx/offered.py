@@ -72,10 +72,11 @@ def arguments_of(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
 
 
 def why_not(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> str | None:
-    """Why a call is left to NetworkX; None if the backend takes it."""
+    """Why a call is left to NetworkX; None if the backend takes it. A graph that was changed is forgotten before."""
     arguments = arguments_of(function, args, kwargs)
     if arguments is None:
         return None
+    forget_if_changed(arguments.get("G"))
     refusals: tuple[Refusal, ...] = (*_GENERAL, *function.__dict__["refusals"])
     return next((reason for refusal in refusals if (reason := refusal(arguments))), None)
 
