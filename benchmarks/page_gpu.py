@@ -110,40 +110,47 @@ def goals_words(rows: Rows, of_h100: Rows, *others: Rows) -> str:
     """Which milliseconds that were aimed at were missed, by these rows and on an H100, and there what the same took in
     other processes."""
     processes = [_times(each) for each in others]
+    aimed, before = map(_aimed, (rows, of_h100))
+    missed, missed_before = ([row for row in some if _is_missed(row)] for some in (aimed, before))
 
-    def said(row: dict[str, str]) -> str:
-        times = listed([significant(times[_key(row)]) for times in processes if _key(row) in times])
-        return _aimed(row, times if row in ours else "")
+    def elsewhere(row: dict[str, str]) -> list[float]:
+        return [times[_key(row)] for times in processes if _key(row) in times]
 
-    ours = [row for row in of_h100 if row["goal_ms"] and row["what"].startswith("edgewise")]
-    aimed = [row for row in rows if row["goal_ms"] and row["what"].startswith("edgewise")]
-    missed, before = ([row for row in some if _is_missed(row)] for some in (aimed, ours))
     turned = [
         row
-        for row in ours
-        if row not in before
-        and any(_is_missed(row | {"ms": str(times.get(_key(row), 0))}) for times in processes)
+        for row in before
+        if row not in missed_before and max(elsewhere(row), default=0) > float(row["goal_ms"])
     ]
+
+    def said(some: Rows, with_others: bool = True) -> str:
+        return listed([_said(row, elsewhere(row) if with_others else []) for row in some])
+
     return words(
         f"Of {len(aimed)} times that were aimed at on an H100 (`goal_ms`) the H200 missed {len(missed)}:",
-        f"{listed(map(said, missed))}. The H100 missed {len(before)}: {listed(map(said, before))}. In brackets are the",
-        "time, the aim, and what other processes took there: those beside cuGraph, and a later one",
+        f"{said(missed, with_others=False)}. The H100 missed {len(missed_before)}: {said(missed_before)}. In brackets",
+        "are the time, the aim, and what other processes took there: those beside cuGraph, and a later one",
         f"([rows](../benchmarks/results/{AGAIN.name})). Where an aim lies between them, the process decides. Met",
-        f"there, and missed by another one: {listed(map(said, turned))}.",
+        f"there, and missed by another one: {said(turned)}.",
         "`layout_ms` of the rows is what the first two calls made: clusters are made in the second.",
     )
+
+
+def _aimed(rows: Rows) -> Rows:
+    """The rows that have an aim."""
+    return [row for row in rows if row["goal_ms"] and row["what"].startswith("edgewise")]
 
 
 def _is_missed(row: dict[str, str]) -> bool:
     return float(row["ms"]) > float(row["goal_ms"])
 
 
-def _aimed(row: dict[str, str], others: str) -> str:
+def _said(row: dict[str, str], others: list[float]) -> str:
     """What was measured, with its time, the aim, and others' times."""
+    times = listed(list(map(significant, others)))
     return (
         f"{TASKS.get(row['algorithm'], row['algorithm'])} on {row['graph']}"
         f"{' with weights' * ('weights' in row['what'])} ({significant(float(row['ms']))} ms, {row['goal_ms']}"
-        f"{'; ' * bool(others)}{others})"
+        f"{'; ' * bool(times)}{times})"
     )
 
 
