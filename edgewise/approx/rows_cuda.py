@@ -14,7 +14,7 @@ from edgewise.approx.copies import Copies, Slots
 from edgewise.approx.where import room_beside
 from edgewise.graph import Graph
 from edgewise.graph.csr import Rows, offset_dtype
-from edgewise.graph.given_ids import ids_in_order
+from edgewise.graph.given_ids import distinct_ids
 from edgewise.graph.gpu_rows import GpuRows
 from edgewise.kernels.cuda.arguments import Int32s, Int64s, Offsets, Uint32s, Weights, type_of
 from edgewise.kernels.cuda.device import INT64, THREADS, block_index, block_thread, cuda, num_blocks
@@ -113,7 +113,7 @@ def made_on_gpu(
             rows = slots.rows
     loops = 0 if graph.directed else 2 * graph.num_edges - graph.num_arcs
     there = GpuRows(rows.offsets, rows.targets, rows.weights)
-    ids = ids_in_order(graph.ids_of(order), n)
+    ids = distinct_ids(graph.ids_of(order))
     return Graph(there, ids, graph.directed, loops, len(rows.targets)), slots
 
 

@@ -24,14 +24,32 @@ def ids_in_order(vertices: Any, num_vertices: int | None = None) -> Ids:
         listed = column.tolist()
         if len(set(listed)) < n:
             _refuse_double(listed)
-        kinds = set(map(type, listed))
+    elif not _ascends(column):
+        in_order = np.sort(column)
+        if (in_order[1:] == in_order[:-1]).any():
+            _refuse_double(column.tolist())
+    return _as_ids(column)
+
+
+def distinct_ids(found: np.ndarray) -> Ids:
+    """The ids that `Ids.of` found for distinct vertices, in this order, as those of a graph."""
+    return _as_ids(as_id_column(found, "vertices"))
+
+
+def _as_ids(column: np.ndarray) -> Ids:
+    """A column of distinct ids as ids; integers are copied."""
+    n = len(column)
+    if column.dtype == object:
+        kinds = set(map(type, column.tolist()))
         return Ids(n, column) if kinds in ({str}, {int}) else AnyIds(n, column)
-    if np.array_equal(column, np.arange(n)):
+    if n == 0 or (column[0] == 0 and column[-1] == n - 1 and _ascends(column)):
         return Ids(n)
-    in_order = np.sort(column)
-    if (in_order[1:] == in_order[:-1]).any():
-        _refuse_double(column.tolist())
     return Ids(n, column.astype(np.int64 if column.dtype == np.int32 else column.dtype))
+
+
+def _ascends(column: np.ndarray) -> bool:
+    """Whether each integer is larger than the one before it."""
+    return bool((column[1:] > column[:-1]).all())
 
 
 def given_ids(vertices: Any, num_vertices: int | None) -> Ids | None:

@@ -21,7 +21,7 @@ from edgewise.graph.conversions import Conversions
 from edgewise.graph.file_rows import FileRows
 from edgewise.graph.file_save import save_graph
 from edgewise.graph.foreign_arrays import lies_on_gpu
-from edgewise.graph.given_ids import given_ids, ids_in_order, number_among
+from edgewise.graph.given_ids import distinct_ids, given_ids, ids_in_order, number_among
 from edgewise.graph.gpu_rows import gpu_column
 from edgewise.graph.id_columns import as_id_column
 from edgewise.graph.ids import Ids, is_sequence
@@ -389,7 +389,7 @@ class Graph(Conversions, Matrices):
         np.cumsum(np.bincount(source, minlength=len(old)), out=offsets[1:])
         weights = None if self.weights is None else self.weights[arcs]
         loops = 0 if self.directed else int(np.count_nonzero(source == target))
-        rows, ids = csr.Rows(offsets, target, weights), ids_in_order(self._ids.of(old), len(old))
+        rows, ids = csr.Rows(offsets, target, weights), distinct_ids(self._ids.of(old))
         graph = Graph(rows, ids, self.directed, loops)
         return self._handing_on(graph, lambda: arcs.astype(offsets.dtype, copy=False))
 
@@ -413,12 +413,12 @@ class Graph(Conversions, Matrices):
             MemoryLimitError: the host has no room for it.
         """
         self.check_unchanged()
-        check_free("Graph.reorder", reordering(self).most)
+        check_free("Graph.reorder", reordering(self, order).most)
         vertices, before = (
             vertices_in_order(order, self._ids),
             csr.Rows(self.offsets, self.targets, self.weights),
         )
-        ids = ids_in_order(self._ids.of(vertices), len(vertices))
+        ids = distinct_ids(self._ids.of(vertices))
         loops = 0 if self.directed else 2 * self.num_edges - self.num_arcs
         graph = Graph(rows_in_order(vertices, before), ids, self.directed, loops)
         return self._handing_on(graph, lambda: arcs_in_order(vertices, before))

@@ -34,7 +34,7 @@ def vertices_in_order(order: Any, ids: Ids) -> np.ndarray:
     Raises:
         GraphError: this is no order of these ids.
     """
-    if isinstance(order, str) and order == HASH:
+    if _is_hash(order):
         return _by_hash(ids.num_vertices)
     if not is_sequence(order):
         raise GraphError(
@@ -67,6 +67,10 @@ def vertices_in_order(order: Any, ids: Ids) -> np.ndarray:
 def _named(ids: Ids, indices: np.ndarray) -> str:
     """The id of the first of some vertices, for a message."""
     return shown(ids.of(indices[:1]).tolist()[0])
+
+
+def _is_hash(order: Any) -> bool:
+    return isinstance(order, str) and order == HASH
 
 
 def _by_hash(num_vertices: int) -> np.ndarray:
@@ -106,12 +110,13 @@ def arcs_in_order(vertices: np.ndarray, rows: Rows) -> np.ndarray:
     return moved
 
 
-def reordering(graph: Any) -> Step:
-    """The memory that `edgewise.Graph.reorder` takes beside the graph. What it keeps is the graph in its order."""
+def reordering(graph: Any, order: Any) -> Step:
+    """The memory that `edgewise.Graph.reorder` takes beside the graph. What it keeps is the graph in this order."""
     n, m = graph.num_vertices, graph.num_arcs
     of_offset = offset_dtype(m)().itemsize
     of_weight = 0 if graph.weight_dtype is None else graph.weight_dtype.itemsize
-    finding = Step(4 * n, (_FINDING_BYTES + POSITION_BYTES * graph.has_object_ids) * n)
+    looked_up = graph.has_object_ids and not _is_hash(order)
+    finding = Step(4 * n, (_FINDING_BYTES + POSITION_BYTES * looked_up) * n)
     rows = Step(of_offset * (n + 1) + (4 + of_weight) * m, (3 * of_offset + 4) * n + (4 + of_weight) * m)
     numbers = held(0)
     if graph.edge_attributes or graph.edge_numbers is not None:
