@@ -1,13 +1,13 @@
 """The tables of README.md and docs/ from the rows of benchmarks, and what is said beside them with figures:
 `python -m benchmarks.page` puts them into their places.
 
-The tables of docs/ are those of `benchmarks.page_tables` and `benchmarks.page_gpu`.
+The tables of docs/ are those of `benchmarks.page_docs`, `benchmarks.page_gpu` and `benchmarks.page_tables`.
 """
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
 
-from benchmarks import page_gpu, page_tables
+from benchmarks import page_docs, page_gpu, page_tables
 from benchmarks.page_gpu import CLUSTERS, GPU
 from benchmarks.page_tables import GRAPHS, LAYERS, RESULTS, Rows, listed, significant, table_of, words
 from benchmarks.results import ROOT, Row, as_rows
@@ -191,7 +191,7 @@ def readme() -> dict[str, str]:
 
 def documents() -> dict[str, dict[str, str]]:
     """What is put into places of each document, by its path."""
-    made = {"README.md": readme(), **page_tables.blocks()}
+    made = {"README.md": readme(), **page_tables.blocks(), **page_docs.blocks()}
     for name, blocks in page_gpu.blocks().items():
         made[name] = made.get(name, {}) | blocks
     return made

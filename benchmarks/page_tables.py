@@ -23,7 +23,7 @@ GRID = RESULTS / "2026-11-27-2-cores-grid.csv"
 BUILDING_RANKS = RESULTS / "2026-11-28-2-cores-building-ranks.csv"
 NETWORKX = RESULTS / "2026-11-29-2-cores-networkx.csv"
 NETWORKX_ON_GPU = RESULTS / "2026-11-29-H200-networkx.csv"
-LAYERS = RESULTS / "2026-11-26-H100-layers.csv"
+LAYERS = RESULTS / "2026-11-29-H200-layers.csv"
 #: Files with rows that say nothing of an answer, for it was not compared.
 PARTLY_COMPARED = (NETWORKX, LAYERS)
 #: How graphs are named in tables, where otherwise than in rows.

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import first_run, page, page_gpu, page_tables
+from benchmarks import first_run, page, page_docs, page_gpu, page_tables
 from benchmarks.automatic import summary
 from benchmarks.check import disagreement
 from benchmarks.contenders import Edges, Job
@@ -232,9 +232,12 @@ def test_a_document_has_what_the_rows_say(name: str) -> None:
 #: Tables of documents that do not stand on rows.
 BY_HAND = {
     "README.md": 0,
+    "docs/approx.md": 1,
     "docs/benchmarks.md": 2,
     "docs/distributed.md": 2,
     "docs/gpu.md": 3,
+    "docs/layers.md": 1,
+    "docs/memory.md": 2,
     "docs/networkx.md": 0,
 }
 
@@ -254,7 +257,10 @@ def test_documents_link_to_the_rows_of_their_tables() -> None:
             page_tables.READING, page_tables.CUGRAPH, page_gpu.AUTOMATIC,
             page_gpu.GPU, page_tables.BEYOND, page_tables.LARGE,
         ),
+        "docs/approx.md": (page_docs.APPROX, page_docs.CORES),
         "docs/gpu.md": (page_gpu.CLUSTERS,),
+        "docs/layers.md": (page_docs.LAYERS,),
+        "docs/memory.md": (page_docs.LARGER,),
         "docs/distributed.md": (
             page_tables.DISTRIBUTED, page_tables.GRID, page_tables.DISTRIBUTED_GPU, page_tables.DISTRIBUTED_AGAIN,
             page_tables.BUILDING_RANKS, page_tables.ALGORITHMS,

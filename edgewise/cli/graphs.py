@@ -72,7 +72,9 @@ def reorder_graph(graph: Graph, lines: TextIO | None, limit: int | None) -> Grap
         MemoryLimitError: it takes more than `limit` bytes beside the graph.
     """
     needed = _LINE_BYTES * graph.num_vertices if lines is not None else 0
-    with limited("reordering", graph, limit, lambda: needed + reordering(graph, HASH if lines is None else lines).most):
+    with limited(
+        "reordering", graph, limit, lambda: needed + reordering(graph, HASH if lines is None else lines).most
+    ):
         if lines is None:
             return graph.reorder(HASH)
         try:
