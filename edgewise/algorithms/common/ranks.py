@@ -6,6 +6,7 @@ Every rank has the whole graph, makes the same calls and gets the whole answer.
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -324,33 +325,58 @@ def spread(thread: Any, size: Any, control: Any, chosen: Any, told: Any, rest: A
         k += keeps
 
 
+Columns = tuple[np.ndarray, ...]
+
+
 def join_edges(
-    own: tuple[np.ndarray, ...], join: Callable[..., tuple[np.ndarray, ...]], group: Group
-) -> tuple[np.ndarray, ...]:
+    own: Columns,
+    join: Callable[..., Columns],
+    group: Group,
+    packed: Callable[[Columns], np.ndarray] | None = None,
+    unpacked: Callable[[np.ndarray], Columns] | None = None,
+) -> Columns:
     """Join what ranks have found, two by two, until one rank has all of it; it tells the others.
 
     Args:
         own: columns of what this rank has found, of one length, and of the same dtypes on all ranks.
         join: gives such columns for those of two ranks together.
         group: the ranks.
+        packed, unpacked: how columns are told, as uint8, and read; otherwise one after the other, as they are.
 
     Returns:
-        The columns of all ranks together, on each of them.
+        The columns of all ranks together, on each of them, as the first rank has them or as they were told.
     """
     dtypes, size, rank, step = [column.dtype for column in own], group.size, group.rank, 1
+    pack = packed or _as_bytes
+    unpack = unpacked or (lambda part: _as_columns(part, dtypes))
     while step < size:
         parts = [_NOTHING] * size
         if rank % (2 * step) == step:
-            parts[rank - step] = _as_bytes(own)
+            parts[rank - step] = pack(own)
         received, _ = group.exchange(parts)
         if rank % (2 * step) == 0 and rank + step < size:
-            others = _as_columns(received[rank + step], dtypes)
+            others = unpack(received[rank + step])
             own = join(*(np.concatenate(both) for both in zip(own, others, strict=True)))
         step *= 2
-    # The first rank sends a share to each, which sends it to all: so no rank sends much more than there is.
-    told = _as_bytes(own) if rank == 0 else _NOTHING
-    shares, _ = group.exchange(in_shares(told, group))
-    return _as_columns(gathered(shares[0], group), dtypes)
+    told = _told_by_first(pack(own) if rank == 0 else _NOTHING, group)
+    return own if rank == 0 else unpack(told)
+
+
+def _told_by_first(told: np.ndarray, group: Group) -> np.ndarray:
+    """The bytes of the first rank, on all ranks. It sends a share to each other rank, which sends it to the rest: so no
+    rank sends more than there is."""
+    size, rank = group.size, group.rank
+    ends = [len(told) * share // (size - 1) for share in range(size)]
+    parts = [_NOTHING, *(told[begin:end] for begin, end in pairwise(ends))]
+    share = group.exchange(parts)[0][0]
+    if rank == 0:
+        parts = [_NOTHING] * size
+    else:
+        parts = [_NOTHING, *[share] * (size - 1)]
+        parts[rank] = _NOTHING
+    shares, _ = group.exchange(parts) if size > 2 else ([_NOTHING] * size, [])
+    shares[rank] = share
+    return told if rank == 0 else np.concatenate(shares)
 
 
 def joining_rounds(group: Group) -> int:
