@@ -32,8 +32,9 @@ CALLS = {
 
 @pytest.mark.more
 @needs_torch
-def test_ranks_find_what_one_finds() -> None:
-    check(2, "few")
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_ranks_find_what_one_finds(ranks: int) -> None:
+    check(ranks, "few")
 
 
 @pytest.mark.slow

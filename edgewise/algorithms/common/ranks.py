@@ -367,14 +367,12 @@ def _told_by_first(told: np.ndarray, group: Group) -> np.ndarray:
     rank sends more than there is."""
     size, rank = group.size, group.rank
     ends = [len(told) * share // (size - 1) for share in range(size)]
-    parts = [_NOTHING, *(told[begin:end] for begin, end in pairwise(ends))]
-    share = group.exchange(parts)[0][0]
-    if rank == 0:
-        parts = [_NOTHING] * size
-    else:
-        parts = [_NOTHING, *[share] * (size - 1)]
-        parts[rank] = _NOTHING
-    shares, _ = group.exchange(parts) if size > 2 else ([_NOTHING] * size, [])
+    share = group.exchange([_NOTHING, *(told[begin:end] for begin, end in pairwise(ends))])[0][0]
+    shares = [_NOTHING] * size
+    if size > 2:
+        to_rest = [_NOTHING, *[share] * (size - 1)]
+        to_rest[rank] = _NOTHING
+        shares, _ = group.exchange(to_rest)
     shares[rank] = share
     return told if rank == 0 else np.concatenate(shares)
 
