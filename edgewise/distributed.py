@@ -62,6 +62,7 @@ class DistributedResult:
         self.group_rank, self.group_size = outcome.group.rank, outcome.group.size
         self.aggregates, self.supersteps = outcome.aggregates, outcome.supersteps
         self.ended, self.sent_bytes = str(outcome.ended), outcome.group.sent_bytes
+        self._exchanges = outcome.group.exchanges  # the same on all ranks, and of no other run
         self._prepared, self._values, self._run, self._outcome = prepared, values, run, outcome
         self._on_host = dict[str, np.ndarray]()
 
@@ -108,9 +109,11 @@ class DistributedResult:
         """The result of the whole run, on each rank. All ranks have to call it.
 
         Raises:
-            DistributedError: another rank has ended, or does not answer in time.
+            DistributedError: ranks call something else, or of another run; another rank has ended, or does not answer
+                in time.
         """
         with telling_errors():
+            self._check_same("gather")
             return ProgramResult(self._prepared, self._values, self._run, self._outcome.gather())
 
     def write(
@@ -131,11 +134,13 @@ class DistributedResult:
         Raises:
             OutputError: on all ranks, if one of them cannot write, or not in this format.
             GraphError: a `VERTEX` field has a value that is no vertex.
-            DistributedError: ranks name other files; another rank has ended, or does not answer in time.
+            DistributedError: ranks name other files, call something else, or of another run; another rank has ended,
+                or does not answer in time.
         """
         if not isinstance(path, str | os.PathLike):
             raise ParameterError(f"write: path is {shown(path)}; expected the name of a file")
         with telling_errors():
+            self._check_same("write")
             part = self._part()
             report = progress or (lambda done: None)
             write_by_ranks(
@@ -153,9 +158,10 @@ class DistributedResult:
 
         Raises:
             ParameterError: the count is not an integer of at least 0.
-            DistributedError: another rank has ended, or does not answer in time.
+            DistributedError: as for `gather`; ranks ask for another count.
         """
         with telling_errors():
+            self._check_same(f"leading({shown(count)})")
             part, group, first = self._part(), self._outcome.group, self.vertices.start
             places = part.leading(count) if check_count(count) else np.empty(0, np.int64)
             own = [places + first, *(values[places] for values in part.fields.values())]
@@ -164,6 +170,22 @@ class DistributedResult:
             parts = [columns_of(each, len(each) // size, dtypes) for each in group.everywhere(told)[0]]
             indices, *columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
             return self._of_some(dict(zip(part.fields, columns, strict=True)), indices)
+
+    def __reduce__(self) -> Any:
+        raise DistributedError(
+            "the result of a distributed run has the values of one rank's vertices, and cannot be pickled or copied; "
+            "gather() gives the whole result, which can"
+        )
+
+    def _check_same(self, call: str) -> None:
+        """Refuse a call that other ranks do not make on the result of the same run; all ranks call it."""
+        group = self._outcome.group
+        rank = group.differing(f"{call} of the run until exchange {self._exchanges}".encode())
+        if rank is not None:
+            raise DistributedError(
+                f"{call}: rank {rank} calls something else than rank {group.rank}, or on the result of another run; "
+                "expected the same call on all ranks, on the results of the same run"
+            )
 
     def _part(self) -> ProgramPart:
         """What this rank has, as a result."""

@@ -14,6 +14,7 @@ from edgewise.engine.distributed.checkpoint import Checkpoints, digest_of
 from edgewise.engine.distributed.group import Group
 from edgewise.errors import OutputError, ParameterError
 
+WHAT = {"program": "a", "graph": "g", "value of k": "2"}
 FIRST, SECOND = np.arange(5.0), np.array([True, False])
 
 
@@ -61,7 +62,7 @@ def test_ranks_in_a_grid_and_others_go_on_for_each_other(first: tuple, second: t
 def folder(tmp_path: Path) -> Path:
     """A folder with a checkpoint after superstep 4."""
     kept = checkpoints(tmp_path / "kept")
-    assert kept.begin("what") is None
+    assert kept.begin(WHAT) is None
     kept.write(2, [0, 5], [SECOND, FIRST])
     kept.write(4, [0, 5], [FIRST, SECOND])
     return tmp_path / "kept"
@@ -73,7 +74,7 @@ def checkpoints(folder: Path) -> Checkpoints:
 
 def restored(folder: Path, num_vertices: int = 5) -> list[np.ndarray]:
     kept, taken = checkpoints(folder), list[np.ndarray]()
-    found = kept.begin("what")
+    found = kept.begin(WHAT)
     assert found is not None and found.superstep == 4
     kept.restore(found, num_vertices, lambda of: [FIRST, SECOND], lambda of, arrays: taken.extend(arrays))
     return taken
@@ -86,15 +87,17 @@ def test_the_last_complete_checkpoint_is_restored(folder: Path) -> None:
     np.testing.assert_array_equal(second, SECOND)
     assert sorted(path.name for path in folder.iterdir()) == ["checkpoint.json", "superstep-4-rank-0.state"]
     kept = checkpoints(folder)
-    kept.begin("what")
+    kept.begin(WHAT)
     kept.write(6, [0, 5], [FIRST])
     kept.end()
     assert not [path for path in folder.iterdir() if "6" in path.name]
 
 
 def test_that_of_another_run_is_refused(folder: Path) -> None:
-    with pytest.raises(ParameterError, match="is that of another graph, program or parameter; name another"):
-        checkpoints(folder).begin("something else")
+    with pytest.raises(
+        ParameterError, match="is that of another program and another value of k; name another"
+    ):
+        checkpoints(folder).begin(WHAT | {"program": "b", "value of k": "3", "graph": "g"})
 
 
 @pytest.mark.parametrize("change", ["shorter", "longer", "other bytes", "gone"])
@@ -122,7 +125,7 @@ def test_damaged_files_are_refused(folder: Path, change: str) -> None:
         {"superstep": -4},
         {"superstep": "4"},
         {"superstep": 2**70},
-        {"format": 2},
+        {"format": 1},
         {"what": None},
         [],
         "not JSON",
@@ -146,7 +149,7 @@ def test_a_graph_of_another_size_is_refused(folder: Path) -> None:
 def test_folders_that_others_can_write_to_are_refused(folder: Path) -> None:
     os.chmod(folder, stat.S_IMODE(folder.stat().st_mode) | stat.S_IWOTH)
     with pytest.raises(OutputError, match=r"can be written by others .*name a folder of your own"):
-        checkpoints(folder).begin("what")
+        checkpoints(folder).begin(WHAT)
 
 
 @pytest.mark.parametrize("name", ["checkpoint.json", "the state of a rank"])
@@ -164,7 +167,7 @@ def test_what_one_rank_cannot_write_is_refused_by_all(
 
     def written(group: Group) -> None:
         kept = Checkpoints(tmp_path, 1, group, "some run")
-        assert kept.begin("what") is None
+        assert kept.begin(WHAT) is None
         kept.write(3, [0, 2, 5], [FIRST])
 
     for refused in on_threads(2, written, (OutputError,)):
@@ -175,7 +178,7 @@ def test_what_is_no_folder_or_number_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for path in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(OutputError):
-            checkpoints(path).begin("what")
+            checkpoints(path).begin(WHAT)
     for wrong in ("", None, 3):
         with pytest.raises(ParameterError, match="expected the name of a folder"):
             Checkpoints(wrong, 2, Group(0, 1), "Some")

@@ -26,9 +26,11 @@ from edgewise.kernels.store import problem
 from edgewise.text import shown
 from edgewise.whole import replacing
 
-_FORMAT, _NAME, _FILES = 1, "checkpoint.json", "superstep-*-rank-*.state"
+_FORMAT, _NAME, _FILES = 2, "checkpoint.json", "superstep-*-rank-*.state"
 #: The most bytes of ``checkpoint.json``: a digest and a first vertex for each of a million ranks take less.
 _LONGEST = 1 << 27
+#: Digests of the parts of a run, each under a name that stands behind "another" in messages.
+Digests = dict[str, str]
 
 
 class Found(NamedTuple):
@@ -69,11 +71,11 @@ class Checkpoints:
         self.folder, self.every, self._group, self._name = Path(folder), every, group, name
         self._written: list[str] = []
 
-    def begin(self, what: str) -> Found | None:
+    def begin(self, what: Digests) -> Found | None:
         """What an interrupted run has left, the same on all ranks.
 
         Args:
-            what: a digest of all that the state depends on.
+            what: digests of all that the state depends on.
 
         Raises:
             ParameterError: what was left is damaged, or of another run.
@@ -133,7 +135,7 @@ class Checkpoints:
         if number != _FORMAT:
             raise self._refusal(f"is of format {shown(number)}; expected {_FORMAT}")
         if what != self._what:
-            raise self._refusal("is that of another graph, program or parameter")
+            raise self._refusal(f"is that of another {differing_parts(self._what, what)}")
         integers = isinstance(found.begins, list) and all(type(each) is int for each in found.begins)
         texts = isinstance(found.digests, list) and all(type(each) is str for each in found.digests)
         if not (
@@ -259,6 +261,12 @@ class Checkpoints:
 
     def _file_of(self, superstep: int, rank: int) -> str:
         return f"superstep-{superstep}-rank-{rank}.state"
+
+
+def differing_parts(own: Digests, others: Any) -> str:
+    """The parts of a run of which another one has other digests, or none."""
+    told = others if isinstance(others, dict) else {}
+    return " and another ".join(name for name in own if told.get(name) != own[name]) or "run"
 
 
 def digest_of(*parts: Any) -> str:

@@ -227,12 +227,20 @@ class Group:
             )
         except RuntimeError as error:
             raise self.lost(error) from error
+        except ValueError as error:
+            if distributed.is_initialized():
+                raise
+            raise DistributedError(
+                f"{self.name}: the ranks are no longer connected, for the program has called "
+                "torch.distributed.destroy_process_group(); call it after all of edgewise, or not at all: ranks that "
+                "edgewise connects, it disconnects when the program ends"
+            ) from error
 
     def lost(self, error: RuntimeError) -> DistributedError:
         """The error of this rank if an exchange has failed, after which it is no longer at the place of the others."""
         self.has_failed = True
         return DistributedError(
-            f"{self.name}: another rank has ended, or did not answer in time "
+            f"{self.name}: another rank has ended, or did not make this call, which all ranks have to, in time "
             f"($EDGEWISE_TIMEOUT seconds, {timeout_seconds():g} now); look for the first error of another rank: "
             f"{str(error).splitlines()[0]}"
         )

@@ -18,7 +18,7 @@ import numpy as np
 
 from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.cpu.workspace import workspace_bytes
-from edgewise.engine.distributed.calls import check_same_call, digest_of_run
+from edgewise.engine.distributed.calls import check_same_call, digests_of_run
 from edgewise.engine.distributed.cells import along_cell, cell_bytes
 from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.division import Divided, agree
@@ -168,7 +168,7 @@ class DistributedProgram(AbstractEngine):
         how = self.kernel(parameters, constants.uniform), run, parameters, given, of_rank
         rank = CpuRank(way, *how) if self._of_grid is None else GridRank(self._of_grid, way, *how)
         run.explain(self._division)
-        what = digest_of_run(self._binding, self._message, parameters, given, constants)
+        what = digests_of_run(self._binding, self._message, parameters, given, constants)
         check_same_call(self._binding, what, limit, self.checkpoints, self.group)
         with self.group.in_run():
             return rank.supersteps(limit, what)

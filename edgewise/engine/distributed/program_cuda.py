@@ -13,7 +13,7 @@ from edgewise.balance.registry import strategy_of
 from edgewise.engine.contract import AbstractEngine, Outcome
 from edgewise.engine.cuda.arguments import Arcs, offset_dtype, stored
 from edgewise.engine.delivery import may_push
-from edgewise.engine.distributed.calls import check_same_call, digest_of_run
+from edgewise.engine.distributed.calls import check_same_call, digests_of_run
 from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.exchange_cuda import wanted_on_gpu
@@ -233,7 +233,7 @@ class DistributedGpuProgram(AbstractEngine):
         if given:
             constants = constant_arrays(binding, given, self.pulls, binding.graph, constants)
             on_gpu = on_gpu._replace(copies=self._copies(constants, given), supplied=constants.supplied)
-        what = digest_of_run(binding, self._message, parameters, given, constants)
+        what = digests_of_run(binding, self._message, parameters, given, constants)
         check_same_call(binding, what, limit, self.checkpoints, self.group)
         nowhere = np.empty(0, np.int64)
         way = Layout(

@@ -12,7 +12,7 @@ import numpy as np
 
 from edgewise.engine.contract import Ending
 from edgewise.engine.cpu.arguments import SizedArcs
-from edgewise.engine.distributed.checkpoint import Checkpoints
+from edgewise.engine.distributed.checkpoint import Checkpoints, Digests
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.outcome import PartOutcome, arcs_of
 from edgewise.engine.distributed.partition import Part, Ranges, blocks_of
@@ -176,12 +176,12 @@ class Rank(ABC):
     def _notes(self) -> tuple[str, ...]:
         """What `explain` tells of this form."""
 
-    def supersteps(self, limit: int | None, what: str) -> PartOutcome:
+    def supersteps(self, limit: int | None, what: Digests) -> PartOutcome:
         """The loop over supersteps, which all ranks go through together.
 
         Args:
             limit: the most supersteps, or None.
-            what: a digest of all that the state depends on.
+            what: digests of all that the state depends on.
         """
         spec = self._spec
         watch = (
@@ -222,7 +222,7 @@ class Rank(ABC):
         """The active vertices of all ranks, which all of them ask for."""
         return self._group.total(self._count)
 
-    def _begin(self, what: str, limit: int | None) -> None:
+    def _begin(self, what: Digests, limit: int | None) -> None:
         """Set fields, and ask vertices whether they are active; or go on where an interrupted run was."""
         reads, own = self._reads, self._own
         elsewhere = bool(reads.across or reads.anywhere)
