@@ -148,6 +148,11 @@ def more_gpu_table(rows: Rows) -> str:
     return _gpu_table(rows, MORE_ALGORITHMS, cell)
 
 
+def gpu_of(rows: Rows) -> str:
+    """The model of the GPU of rows, without its maker."""
+    return rows[0]["machine"].split()[1].rstrip(";")
+
+
 def lattice_words(clusters: Rows, layers: Rows) -> str:
     """What first searches and paths take on a lattice, where later ones go by clusters; and searches by layers."""
     first = {
@@ -162,10 +167,12 @@ def lattice_words(clusters: Rows, layers: Rows) -> str:
     }
     return words(
         "BFS and SSSP on the lattice above are by clusters, as all but the first run on a graph are there;",
-        f"the first search takes {significant(first['bfs'])} ms, the first shortest paths {significant(first['sssp'])}",
+        f"the first search takes {significant(first['bfs'])} ms on an {gpu_of(clusters)}, the first shortest paths",
+        significant(first["sssp"]),
         "([docs/gpu.md](docs/gpu.md)). A search from a vertex whose "
         f"layers the graph keeps reads its levels from them: {by_layers['lattice']:.2g} ms on the lattice,",
-        f"{by_layers['rmat20']:.2g} on rmat20 ([docs/layers.md](docs/layers.md)). These four are of earlier commits,",
+        f"{by_layers['rmat20']:.2g} on rmat20, on an {gpu_of(layers)} ([docs/layers.md](docs/layers.md)).",
+        "These four are of earlier commits,",
         f"in rows [of clusters](benchmarks/results/{CLUSTERS.name}) and [of layers](benchmarks/results/{LAYERS.name}).",
     )
 

@@ -119,7 +119,7 @@ def times(
             started = time.perf_counter()
             answer = call(schedule)
             taken[size].append(time.perf_counter() - started)
-            equal &= number > 0 or np.array_equal(answer, expected)
+            equal &= np.array_equal(answer, expected)
         if time.perf_counter() - began > PATIENCE and number:
             break
     return {size: values[1:] for size, values in taken.items()}, "yes" if equal else "answers differ"
