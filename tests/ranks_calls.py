@@ -317,6 +317,15 @@ def check_results_of_other_runs(folder: Path, group: Group) -> None:
     assert "gather() gives the whole result" in str(error_of(lambda: pickle.dumps(first)))
 
 
+def check_without_a_group() -> None:
+    """Calls after the program itself has ended the group say so; the last of all checks."""
+    import torch.distributed
+
+    torch.distributed.destroy_process_group()
+    error = error_of(lambda: ew.bfs(graph_with("indices"), 0, distributed=True))
+    assert isinstance(error, DistributedError) and "destroy_process_group()" in str(error), error
+
+
 def main() -> None:
     folder, group = Path(sys.argv[1]), connect()
     check_prepared(group)
@@ -326,6 +335,7 @@ def main() -> None:
     check_refused_files(folder, group)
     check_results_of_other_runs(folder, group)
     check_endless(group)
+    check_without_a_group()
     print(f"rank {group.rank} of {group.size} agrees", flush=True)
 
 
