@@ -62,7 +62,7 @@ class DistributedResult:
         self.group_rank, self.group_size = outcome.group.rank, outcome.group.size
         self.aggregates, self.supersteps = outcome.aggregates, outcome.supersteps
         self.ended, self.sent_bytes = str(outcome.ended), outcome.group.sent_bytes
-        self._exchanges = outcome.group.exchanges  # the same on all ranks, and of no other run
+        self._number = outcome.group.runs
         self._prepared, self._values, self._run, self._outcome = prepared, values, run, outcome
         self._on_host = dict[str, np.ndarray]()
 
@@ -180,7 +180,7 @@ class DistributedResult:
     def _check_same(self, call: str) -> None:
         """Refuse a call that other ranks do not make on the result of the same run; all ranks call it."""
         group = self._outcome.group
-        rank = group.differing(f"{call} of the run until exchange {self._exchanges}".encode())
+        rank = group.differing(f"{call} of run {self._number}".encode())
         if rank is not None:
             raise DistributedError(
                 f"{call}: rank {rank} calls something else than rank {group.rank}, or on the result of another run; "

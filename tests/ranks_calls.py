@@ -297,6 +297,71 @@ def check_endless(group: Group, ranks: Any = True) -> None:
     assert ew.run(Stubborn(rest=5), RING, distributed=ranks, max_supersteps=7).supersteps == 7
 
 
+def began_with(value: Any, dtype: str = "float64", default: int = 1) -> type[ew.Program]:
+    """A program whose field has this initial value and dtype; its code is the same for all of them."""
+
+    class Begins(ew.Program):
+        x = ew.vertex(dtype, init=value)
+        weight = ew.edge(ew.WEIGHT, default=default)
+        combine = ew.MIN
+        message = "float64"
+        max_supersteps = 1
+
+        @staticmethod
+        def edge_compute(edge, state):
+            return state.x[edge.source] + edge.weight
+
+        @staticmethod
+        def vertex_compute(v, message, state):
+            state.x[v] = message
+            return ew.HALT
+
+    return Begins
+
+
+class Labels(ew.Program):
+    """The least vertex from which each is reached, within ten supersteps."""
+
+    label = ew.vertex("int64")
+    combine = ew.MIN
+    asynchronous = True
+    max_supersteps = 10
+
+    @staticmethod
+    def initialize(v, state):
+        state.label[v] = v
+        return ew.ACTIVE
+
+    @staticmethod
+    def edge_compute(edge, state):
+        return state.label[edge.source]
+
+    @staticmethod
+    def vertex_compute(v, message, state):
+        if message < state.label[v]:
+            state.label[v] = message
+            return ew.ACTIVE
+        return ew.HALT
+
+
+def check_declarations(group: Group) -> None:
+    """Fields that begin otherwise on other ranks are refused; a limit of supersteps is one for every vertex."""
+    graph, rank = graph_with("indices"), group.rank
+    for program in (
+        began_with(1.0 + rank),
+        began_with(1, default=1 + rank),
+        began_with(1, ("float64", "float32")[rank % 2]),
+    ):
+        error = error_of(lambda program=program: ew.run(program(), graph, distributed=True))
+        assert isinstance(error, DistributedError) and "has another program than rank" in str(error), error
+    pairs = np.arange(20, 40)
+    source, target = np.append(np.arange(19), pairs), np.append(np.arange(1, 20), pairs ^ 1)
+    path = ew.Graph.from_edges(source, target, num_vertices=40)
+    found = ew.run(Labels(), path, device="cpu", distributed=True).gather()
+    expected = ew.run(Labels(), path, device="cpu", schedule=ew.Schedule(ew.Pull()))
+    assert found.label.tobytes() == expected.label.tobytes() and found.label[39] == 38
+
+
 def check_results_of_other_runs(folder: Path, group: Group) -> None:
     """Ranks that ask for results of different runs, or for different things of one, are refused, and can go on."""
     graph, rank = graph_with("indices"), group.rank
@@ -334,6 +399,7 @@ def main() -> None:
     check_written(folder, group, "few" in sys.argv)
     check_refused_files(folder, group)
     check_results_of_other_runs(folder, group)
+    check_declarations(group)
     check_endless(group)
     check_without_a_group()
     print(f"rank {group.rank} of {group.size} agrees", flush=True)

@@ -72,10 +72,10 @@ def checkpoints(folder: Path) -> Checkpoints:
     return Checkpoints(folder, 2, Group(0, 1), "Some")
 
 
-def restored(folder: Path, num_vertices: int = 5) -> list[np.ndarray]:
+def restored(folder: Path, num_vertices: int = 5, superstep: int = 4) -> list[np.ndarray]:
     kept, taken = checkpoints(folder), list[np.ndarray]()
     found = kept.begin(WHAT)
-    assert found is not None and found.superstep == 4
+    assert found is not None and found.superstep == superstep
     kept.restore(found, num_vertices, lambda of: [FIRST, SECOND], lambda of, arrays: taken.extend(arrays))
     return taken
 
@@ -129,6 +129,7 @@ def test_damaged_files_are_refused(folder: Path, change: str) -> None:
         {"what": None},
         [],
         "not JSON",
+        "",
         "{" * 100_000,
     ],
     ids=lambda change: str(change)[:40],
@@ -139,6 +140,18 @@ def test_what_names_the_files_is_checked(folder: Path, change: object) -> None:
     path.write_text(change if isinstance(change, str) else json.dumps(told | change if change else change))
     with pytest.raises(ParameterError, match=r"the checkpoint in .* (is damaged|is of format|is that of)"):
         restored(folder)
+    assert (folder / "superstep-4-rank-0.state").exists()
+
+
+def test_what_is_refused_is_kept(folder: Path) -> None:
+    path = folder / "checkpoint.json"
+    told = json.loads(path.read_text())
+    path.write_text(json.dumps(told | {"superstep": 5}))
+    with pytest.raises(ParameterError, match=r"lacks its file superstep-5-rank-0\.state"):
+        restored(folder, superstep=5)
+    path.write_text(json.dumps(told))
+    first, _ = restored(folder)
+    np.testing.assert_array_equal(first, FIRST)
 
 
 def test_a_graph_of_another_size_is_refused(folder: Path) -> None:

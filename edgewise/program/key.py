@@ -50,6 +50,23 @@ def _parts(spec: Any, seen: Seen) -> Iterator[str]:
         yield from describe(function.function, seen)
 
 
+def declared_text(spec: Any) -> str:
+    """The dtypes, initial values and defaults of a program, which the code of its kernels does not depend on."""
+    groups = (spec.vertex_fields, spec.edge_fields, spec.parameters, spec.aggregators)
+    return "\n".join(
+        f"{name}: {[_told(getattr(value, part, None)) for part in ('dtype', 'init', 'default')]}"
+        for group in groups
+        for name, value in group.items()
+    )
+
+
+def _told(value: Any) -> str:
+    """A dtype or a number, to the last bit."""
+    if isinstance(value, type):
+        return value.__name__
+    return f"{type(value).__name__} {value.hex() if isinstance(value, float) else value!r}"
+
+
 def _attributes(owner: type) -> dict[str, Any]:
     """The attributes of a class that can be parts of a program."""
     return {name: value for name, value in vars(owner).items() if not name.startswith("_")}

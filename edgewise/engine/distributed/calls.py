@@ -12,7 +12,7 @@ from edgewise.engine.lowering.constants import Constants
 from edgewise.errors import DistributedError, ProgramError
 from edgewise.graph.attributes import ArcAttribute
 from edgewise.graph.likeness import digest_of_array, digest_of_attribute, digest_of_graph
-from edgewise.program.key import program_text
+from edgewise.program.key import declared_text, program_text
 
 
 def check_same_call(
@@ -41,6 +41,7 @@ def check_same_call(
                 f"{name}: rank {group.rank} has another {differing} than rank {rank}; "
                 "expected the same call on all ranks, with the same values, max_supersteps, seed and checkpoint"
             )
+    group.runs += 1
     if checkpoints and binding.spec.key is None:
         raise ProgramError(
             f"{name}: a checkpoint cannot tell whether the program is the same when it goes on, for it refers to "
@@ -68,7 +69,7 @@ def digests_of_run(
         )
     code = spec.key or program_text(spec)
     return {
-        "program": digest_of(code, str(message)),
+        "program": digest_of(code, declared_text(spec), str(message)),
         "graph": digest_of(graph.num_vertices, graph.num_arcs, digest_of_graph(graph)),
         **{f"value of {name}": digest_of(value) for name, value in sorted(parameters.items())},
         **values,

@@ -31,6 +31,8 @@ _FORMAT, _NAME, _FILES = 2, "checkpoint.json", "superstep-*-rank-*.state"
 _LONGEST = 1 << 27
 #: Digests of the parts of a run, each under a name that stands behind "another" in messages.
 Digests = dict[str, str]
+#: Told in place of a file without content, for nothing says that there is no file.
+_EMPTY = b"empty"
 
 
 class Found(NamedTuple):
@@ -95,10 +97,14 @@ class Checkpoints:
         if flags[0]:
             raise OutputError(texts[0].tobytes().decode())
         found = self._parsed(texts[0].tobytes()) if len(texts[0]) else None
-        if self._group.rank == 0:
-            named = set() if found is None else set(self._files_of(found))
-            self._remove([path.name for path in self.folder.glob(_FILES) if path.name not in named])
+        if found is None:
+            self._remove_others([])
         return found
+
+    def _remove_others(self, named: list[str]) -> None:
+        """Remove the files of states but these; the first rank does."""
+        if self._group.rank == 0:
+            self._remove([path.name for path in self.folder.glob(_FILES) if path.name not in named])
 
     def _make_folder(self) -> None:
         """Make the folder, and refuse one that others can write to. Raises OutputError."""
@@ -118,7 +124,7 @@ class Checkpoints:
     def _read_text(self) -> bytes:
         try:
             with open(self.folder / _NAME, "rb") as file:
-                return file.read(_LONGEST)
+                return file.read(_LONGEST) or _EMPTY
         except FileNotFoundError:
             return b""
         except OSError as error:
@@ -182,6 +188,7 @@ class Checkpoints:
             if is_refused:
                 raise ParameterError(text.tobytes().decode())
         self._written = self._files_of(found)
+        self._remove_others(self._written)
 
     def _read(self, name: str, digest: str, like: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The arrays of a file."""

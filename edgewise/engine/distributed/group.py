@@ -42,13 +42,14 @@ class Group:
         name: the same, for messages.
         sent_bytes: the bytes that this rank has sent to others.
         exchanges: how often ranks have waited for each other.
+        runs: how many programs all ranks have begun together.
         has_failed: whether a run of this rank has ended on the way, so that ranks are no longer at the same place.
         all_groups: the groups that this rank speaks in: this one, and in a grid its row and its column.
     """
 
     def __init__(self, rank: int, size: int, among: Any = None) -> None:
         self.rank, self.size, self.name = rank, size, f"rank {rank} of {size}"
-        self.sent_bytes = self.exchanges = 0
+        self.sent_bytes = self.exchanges = self.runs = 0
         self._among, self.has_failed = among, False
         self._store: Any = None
         self._stops = False

@@ -247,8 +247,11 @@ class Rank(ABC):
             self._anywhere = self._sharing(anywhere, to_others)
         if found:
             self._recount()
-        elif self._hold(self._ask(Phase.START)):
-            self._total = self._release()
+        else:
+            total = self._ask(Phase.START)
+            # With a limit, none waits: there might be no supersteps left for it.
+            if limit is None and self._hold(total):
+                self._total = self._release()
 
     def _written(self, of: slice) -> list[Any]:
         """What functions write of some vertices and their edges."""
