@@ -54,17 +54,10 @@ def declared_text(spec: Any) -> str:
     """The dtypes, initial values and defaults of a program, which the code of its kernels does not depend on."""
     groups = (spec.vertex_fields, spec.edge_fields, spec.parameters, spec.aggregators)
     return "\n".join(
-        f"{name}: {[_told(getattr(value, part, None)) for part in ('dtype', 'init', 'default')]}"
+        f"{name}: {[constant_text(getattr(value, part, None)) for part in ('dtype', 'init', 'default')]}"
         for group in groups
         for name, value in group.items()
     )
-
-
-def _told(value: Any) -> str:
-    """A dtype or a number, to the last bit."""
-    if isinstance(value, type):
-        return value.__name__
-    return f"{type(value).__name__} {value.hex() if isinstance(value, float) else value!r}"
 
 
 def _attributes(owner: type) -> dict[str, Any]:

@@ -6,7 +6,6 @@ Every rank has the whole graph, makes the same calls and gets the whole answer.
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -202,16 +201,16 @@ def _in_part(graph: Graph, group: Group, inward: bool = False) -> bool:
 
 def share_of(number: int, group: Group) -> slice:
     """This rank's share of so many things in a row."""
-    return _share(number, group.rank, group)
+    return _share(number, group.rank, group.size)
 
 
-def in_shares(values: np.ndarray, group: Group) -> list[np.ndarray]:
-    """Values in a share for each rank."""
-    return [values[_share(len(values), rank, group)] for rank in range(group.size)]
+def in_shares(values: np.ndarray, count: int) -> list[np.ndarray]:
+    """Values in so many shares, in a row."""
+    return [values[_share(len(values), place, count)] for place in range(count)]
 
 
-def _share(number: int, rank: int, group: Group) -> slice:
-    return slice(number * rank // group.size, number * (rank + 1) // group.size)
+def _share(number: int, place: int, count: int) -> slice:
+    return slice(number * place // count, number * (place + 1) // count)
 
 
 def gathered(own: np.ndarray, group: Group) -> np.ndarray:
@@ -235,7 +234,7 @@ def found_or_refused(find: Callable[[], Any], refusal: GraphError, group: Group)
 def sum_of_ranks(values: np.ndarray, group: Group, add: Any = np.add) -> np.ndarray:
     """The sum of an array over all ranks, added in their order, on each of them; or what another function of NumPy for
     two arrays makes of zeros and what ranks have."""
-    parts = in_shares(values, group)
+    parts = in_shares(values, group.size)
     received, _ = group.exchange([np.ascontiguousarray(part).view(np.uint8) for part in parts])
     sums = np.zeros_like(parts[group.rank])
     for part in received:
@@ -366,8 +365,7 @@ def _told_by_first(told: np.ndarray, group: Group) -> np.ndarray:
     """The bytes of the first rank, on all ranks. It sends a share to each other rank, which sends it to the rest: so no
     rank sends more than there is."""
     size, rank = group.size, group.rank
-    ends = [len(told) * share // (size - 1) for share in range(size)]
-    share = group.exchange([_NOTHING, *(told[begin:end] for begin, end in pairwise(ends))])[0][0]
+    share = group.exchange([_NOTHING, *in_shares(told, size - 1)])[0][0]
     shares = [_NOTHING] * size
     if size > 2:
         to_rest = [_NOTHING, *[share] * (size - 1)]

@@ -61,7 +61,7 @@ def join_shares(join: Callable[..., Any], values: Any, group: Group, channel: Ch
     """
     if group.size == 1:
         return
-    shares = in_shares(values, group)
+    shares = in_shares(values, group.size)
     told = [share.view(np.uint8) for share in shares]
     received, _ = channel.exchange([[Part(0, share) for share in told]], 0)
     first, *others = [part.data.view(values.dtype) for (part,) in received]
