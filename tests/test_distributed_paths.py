@@ -1,4 +1,5 @@
-"""Searches and shortest paths on ranks with CPUs: answers, directions and supersteps are those of one process.
+"""Searches and shortest paths on ranks with CPUs: answers, directions and supersteps are those of one process. And what
+ranks send in other algorithms.
 
 Ranks are threads here; `ranks_algorithms.py` has processes.
 """
@@ -183,20 +184,43 @@ def test_a_distance_that_no_float_holds_is_refused_on_all_ranks() -> None:
         assert isinstance(refused, ew.errors.GraphError) and "scale the weights down" in str(refused)
 
 
+def sent_by_two(call, *args, **options) -> int:
+    """The bytes that two ranks send in a call beyond 1,024 for each exchange."""
+
+    def sent(group) -> int:
+        before = group.sent_bytes, group.exchanges
+        call(*args, distributed=True, **options)
+        return group.sent_bytes - before[0] - 1024 * (group.exchanges - before[1])
+
+    return sum(on_threads(2, sent))
+
+
 def test_each_level_and_parent_is_told_once() -> None:
     graph = with_in_edges(ew.generate.rmat(12, 16, seed=1, weights=(1, 255)))
     source = graph.ids_of(np.array([int(np.argmax(graph.out_degree))])).tolist()[0]
-
-    def sent(group, call) -> int:
-        """The bytes that a rank sends beyond 1,024 for each exchange."""
-        before = group.sent_bytes, group.exchanges
-        call(graph, source, distributed=True)
-        return group.sent_bytes - before[0] - 1024 * (group.exchanges - before[1])
-
     reached = ew.bfs(graph, source, device="cpu").num_reached
     n = graph.num_vertices
-    assert sum(on_threads(2, lambda group: sent(group, ew.bfs))) < n + 4 * reached + n // 2
-    assert sum(on_threads(2, lambda group: sent(group, ew.sssp))) < 8 * reached + 8 * n
+    assert sent_by_two(ew.bfs, graph, source) < n + 4 * reached + n // 2
+    assert sent_by_two(ew.sssp, graph, source) < 8 * reached + 8 * n
+
+
+@pytest.mark.parametrize(("call", "back"), [(ew.katz, 0), (ew.eigenvector, 0), (ew.hits, 1)])
+def test_values_are_told_to_ranks_that_need_them(call, back) -> None:
+    """Each iteration tells the values of vertices with out-edges, which are few here, and for hubs of those with
+    in-edges; the end tells all of them, and the beginning whose are needed."""
+    graph, iterations = with_in_edges(drawn(20_000, True, spread=30, n=300_000)), 10
+    needed = np.count_nonzero(graph.out_degree) + back * np.count_nonzero(graph.in_degree)
+    answer = 8 * (1 + back) * graph.num_vertices
+    assert needed < 0.1 * graph.num_vertices
+    sums = 2 * 16 * graph.num_vertices // 1024
+    most = answer + 4 * needed + iterations * (8 * needed + sums)
+    options = {"alpha": 1e-3} if call is ew.katz else {}
+    assert sent_by_two(call, graph, tol=0, max_iterations=iterations, device="cpu", **options) < 1.05 * most
+
+
+def test_fields_that_nobody_reads_are_not_gathered() -> None:
+    graph = Graph.from_edges(np.arange(N - 1), np.arange(1, N), num_vertices=50 * N)
+    assert sent_by_two(ew.topological_order, graph, device="cpu") < 1.2 * 4 * graph.num_vertices
 
 
 @team_kernel

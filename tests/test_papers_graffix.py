@@ -44,7 +44,7 @@ from benchmarks.table import fill  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 DOCUMENT = ROOT / "docs" / "papers" / "graffix.md"
-MEASURED = ROOT / "benchmarks" / "results" / "papers" / "graffix-2026-11-26-H100.csv"
+MEASURED = ROOT / "benchmarks" / "results" / "papers" / "graffix-2026-11-29-H200.csv"
 HOW = graffix.How("cpu", 1)
 FIGURES = 5
 Write = Callable[..., Path]

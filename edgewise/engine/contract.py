@@ -1,6 +1,7 @@
 """The class of engines, and that of their results."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -48,7 +49,7 @@ class Outcome:
         counted: what `supersteps` counts, for `explain`: runs by clusters have visits.
     """
 
-    vertex_fields: dict[str, np.ndarray]
+    vertex_fields: Mapping[str, np.ndarray]
     edge_fields: dict[str, np.ndarray]
     aggregates: dict[str, Any]
     supersteps: int

@@ -32,19 +32,19 @@ def ids_in_order(vertices: Any, num_vertices: int | None = None) -> Ids:
 
 
 def distinct_ids(found: np.ndarray) -> Ids:
-    """The ids that `Ids.of` found for distinct vertices, in this order, as those of a graph."""
-    return _as_ids(as_id_column(found, "vertices"))
+    """The ids that `Ids.of` found for distinct vertices, in this order, as those of a graph, which keeps the array."""
+    return _as_ids(as_id_column(found, "vertices"), copy=False)
 
 
-def _as_ids(column: np.ndarray) -> Ids:
-    """A column of distinct ids as ids; integers are copied."""
+def _as_ids(column: np.ndarray, *, copy: bool = True) -> Ids:
+    """A column of distinct ids as ids; integers are copied if need be, or always."""
     n = len(column)
     if column.dtype == object:
         kinds = set(map(type, column.tolist()))
         return Ids(n, column) if kinds in ({str}, {int}) else AnyIds(n, column)
     if n == 0 or (column[0] == 0 and column[-1] == n - 1 and _ascends(column)):
         return Ids(n)
-    return Ids(n, column.astype(np.int64 if column.dtype == np.int32 else column.dtype))
+    return Ids(n, column.astype(np.int64 if column.dtype == np.int32 else column.dtype, copy=copy))
 
 
 def _ascends(column: np.ndarray) -> bool:

@@ -14,6 +14,7 @@ from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.distribution import VertexNumbers, distributing
 from edgewise.algorithms.common.gather import BLOCK
 from edgewise.algorithms.common.lengths import weight_range
+from edgewise.algorithms.common.needs import needed_bytes
 from edgewise.algorithms.common.numbers import as_float, as_steps
 from edgewise.algorithms.common.power_iterations import (
     AS_THEY_ARE,
@@ -156,7 +157,7 @@ def begin_power(
         program=on_gpu,
         ranks=Form(
             "common.power_ranks.iterate_on_ranks",
-            partial(memory, told=16 * (n + 1)),
+            partial(memory, told=needed_bytes((1 + back) * n, np.dtype(np.float64))),
             in_order=True,
             with_gpus=Form(on_gpus_of_ranks, no_memory),
         ),

@@ -126,17 +126,18 @@ def _renew(
 
 
 @device_function
-def _divide(control: Any, scaled: Any, old: Any, new: Any, state: Any) -> None:
-    """Scale the new values by the sums of all blocks, and sum up by how much they differ from the old ones."""
-    n, blocks = len(new) - 1, state.partial.shape[1]
+def _divide(control: Any, scaled: Any, old: Any, new: Any, state: Any, begin: Any, end: Any) -> None:
+    """Scale the new values of blocks from `begin` to before `end` by the sums of all, and sum up for each block by how
+    much they differ from the old ones."""
+    n = len(new) - 1
     length = state.sums[LENGTHS]
     if scaled == UNIT_LENGTH:
         length = np.sqrt(length)
     if length == 0.0:
         length = 1.0
     while True:
-        block = claim(control, 0, 1, blocks)
-        if block >= blocks:
+        block = begin + claim(control, 0, 1, end - begin)
+        if block >= end:
             return
         first, last = np.uint64(block * BLOCK), np.uint64(min(n, (block + 1) * BLOCK))
         for v in range(first, last):
@@ -152,7 +153,7 @@ def _scale(control: Any, size: Any, thread: Any, scaled: Any, old: Any, new: Any
         rewind(control, 0)
     if barrier(control, size):
         return True
-    _divide(control, scaled, old, new, state)
+    _divide(control, scaled, old, new, state, 0, state.partial.shape[1])
     return barrier(control, size)
 
 
@@ -252,9 +253,11 @@ def renew(
 
 
 @team_kernel
-def scale(thread: Any, size: Any, control: Any, scaled: Any, old: Any, new: Any, state: Any) -> None:
-    """The part of an iteration in which all values are scaled, after `add_lengths`."""
-    _divide(control, scaled, old, new, state)
+def scale(
+    thread: Any, size: Any, control: Any, scaled: Any, old: Any, new: Any, state: Any, begin: Any, end: Any
+) -> None:
+    """The part of an iteration in which the values of some blocks are scaled, after `add_lengths`."""
+    _divide(control, scaled, old, new, state, begin, end)
 
 
 @team_kernel

@@ -14,6 +14,7 @@ from edgewise.distributed import PreparedRank, ranks_for, schedule_of_rank
 from edgewise.engine.contract import Outcome
 from edgewise.engine.distributed.exchange import columns_of, meaningless, packed_flags, placed
 from edgewise.engine.distributed.group import Group, connect
+from edgewise.engine.distributed.outcome import WholeFields
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.rows import checked_part, ranges_of
 from edgewise.engine.lowering.binding import parameter_values
@@ -107,13 +108,13 @@ def prepared_on_ranks(
 
 @final
 class _Whole(PreparedRank):
-    """A program whose outcome is gathered."""
+    """A program whose outcome has the fields of all vertices; those that are looked up are gathered."""
 
     def carry_out(
         self, run: Execution, values: dict[str, Any], limit: int | None, beside: int = 0
     ) -> Outcome:
-        outcome: Any = super().carry_out(run, values, limit, beside)
-        return outcome.gather()
+        part: Any = super().carry_out(run, values, limit, beside)
+        return Outcome(WholeFields(part), {}, part.aggregates, part.supersteps, part.ended, part.notes)
 
 
 @contextlib.contextmanager

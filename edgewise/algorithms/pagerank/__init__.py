@@ -27,6 +27,7 @@ from edgewise.algorithms.common.dispatch import Form, begin, no_memory
 from edgewise.algorithms.common.distribution import distribution
 from edgewise.algorithms.common.lengths import weight_range
 from edgewise.algorithms.common.names import WEIGHT, names_elsewhere
+from edgewise.algorithms.common.needs import needed_bytes
 from edgewise.algorithms.common.numbers import as_float, as_steps
 from edgewise.algorithms.common.weighted import uses_weights
 from edgewise.algorithms.pagerank.cpu import LIKELY_ITERATIONS, ROUNDS, rank, rank_memory, rank_work
@@ -254,9 +255,8 @@ def default_tolerance(kind: np.dtype) -> float:
 
 
 def _memory_on_ranks(graph: Graph, kind: np.dtype, weighted: bool, personalization: Any, start: Any) -> int:
-    """The memory that a run takes on one of several ranks: that of one rank, and beside it which shares are needed, and
-    what is sent and received."""
-    needed = 4 * graph.num_arcs + (8 + 4 * kind.itemsize) * graph.num_vertices
+    """The memory that a run takes on one of several ranks: that of one rank, and beside it what `needed_bytes` says."""
+    needed = needed_bytes(graph.num_vertices, kind)
     return rank_memory(graph, kind, weighted, personalization, start) + needed
 
 

@@ -1,7 +1,8 @@
 """What a run leaves on one rank, and how it becomes whole."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -41,9 +42,13 @@ class PartOutcome(Outcome):
 
     def gather(self) -> Outcome:
         """The state of the whole run, on each rank, in the host's memory. All ranks call it."""
-        vertex = {name: self._whole(values, self.ranges.of) for name, values in self.vertex_fields.items()}
+        vertex = {name: self.whole(name) for name in self.vertex_fields}
         edge = {name: self._whole(values, self._arcs_of) for name, values in self.edge_fields.items()}
         return Outcome(vertex, edge, self.aggregates, self.supersteps, self.ended, self.notes)
+
+    def whole(self, name: str) -> np.ndarray:
+        """A field's values of all vertices, on each rank, in the host's memory. All ranks call it."""
+        return self._whole(self.vertex_fields[name], self.ranges.of)
 
     def _arcs_of(self, rank: int) -> Any:
         assert self.arcs is not None
@@ -57,6 +62,25 @@ class PartOutcome(Outcome):
         for rank, part in enumerate(self.group.everywhere(own.view(np.uint8))[0]):
             found[of(rank)] = part.copy().view(values.dtype)
         return found
+
+
+@final
+class WholeFields(Mapping[str, np.ndarray]):
+    """The fields of all vertices, on each rank: one is gathered when it is first looked up, which all ranks do."""
+
+    def __init__(self, outcome: PartOutcome) -> None:
+        self._outcome, self._found = outcome, dict[str, np.ndarray]()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._found:
+            self._found[name] = self._outcome.whole(name)
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._outcome.vertex_fields)
+
+    def __len__(self) -> int:
+        return len(self._outcome.vertex_fields)
 
 
 def _on_host(values: Any) -> np.ndarray:
