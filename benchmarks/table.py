@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.contenders import ALGORITHMS
@@ -66,6 +66,13 @@ def _mean(algorithm: str, found: dict[tuple[str, str, str], Row]) -> str:
         f"\n\n{algorithm}: geometric mean {_mean_of(measured):.2f} x scipy over {', '.join(goals)}; the goal "
         f"is {_mean_of(list(goals.values())):.2f}. Smallest share of a goal: {min(shares):.2f}."
     )
+
+
+def lacking(expected: Iterable[str], found: Iterable[str]) -> str:
+    """What stands above claims if there are no rows of some graphs; nothing if there are rows of all."""
+    missing = set(expected) - set(found)
+    listed = ", ".join(each for each in expected if each in missing)
+    return f"**Without rows of {listed}**: what is said below is of the other graphs.\n\n" if missing else ""
 
 
 def _mean_of(values: Sequence[float]) -> float:

@@ -23,7 +23,7 @@ from benchmarks.papers.graffix_setup import (
 from benchmarks.papers.graffix_tables import ALGORITHMS, Effect, Found, Row, effect_of, geomean, mean, percent
 from benchmarks.papers.load_balancing_claims import counted
 from benchmarks.papers.load_balancing_tables import shown, span
-from benchmarks.table import markdown
+from benchmarks.table import lacking, markdown
 
 #: The techniques of the paper, and their figures.
 FIGURES = {COALESCING: 7, MEMORY: 8, DIVERGENCE: 9}
@@ -50,7 +50,8 @@ def claims_table(found: Found) -> str:
     ]
     body.append(["exact runs that were timed four times: largest over least time", "", _repeated(found), ""])
     body.append(["every answer is that of the CPU on the same graph", "", "", counted(_right(found))])
-    return markdown(["claim", "paper", "measured", "so"], body, left=4)
+    there = {row["like"] for row in found.of("effect")}
+    return lacking(said.PAPER_GRAPHS, there) + markdown(["claim", "paper", "measured", "so"], body, left=4)
 
 
 def _right(found: Found) -> list[bool]:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from benchmarks.papers.load_balancing_claims import counted
 from benchmarks.papers.load_balancing_tables import shown, span
+from benchmarks.papers.wolfpath_setup import GRAPHS
 from benchmarks.results import csv_rows
-from benchmarks.table import markdown
+from benchmarks.table import lacking, markdown
 
 PROGRAMS = ("BFS", "SSSP")
 HOST, KNOWN, GPU = "host", "known", "GPU"
@@ -38,6 +39,9 @@ SAID_OPTIMISED = (71, 48)
 BFS_GOAL, BEYOND_GOAL, MAKING_GOAL, MEMORY_GOAL, DEEPEST = 7.0, 1.3, 3, 1.4, "lattice"
 #: How many times as fast kernels with a frontier are to be without the flag on the host, and on which graphs.
 FLAG_GOAL, FRONTIERS, DEEP = 5, ("near and far", "frontier"), ("road-NE", "lattice")
+
+#: Parts that have rows of each graph.
+ON_ALL_GRAPHS = ("flags", "lists", "memory", "preprocessing", "trace")
 
 
 class Found:
@@ -422,8 +426,9 @@ def _others(found: Found, runs: list[tuple[str, str]]) -> list[list[str]]:
 
 def blocks(found: Found) -> dict[str, str]:
     """The tables of the document, by the names of their places in it."""
+    there = set.intersection(*(set(found.graphs(part)) for part in ON_ALL_GRAPHS))
     return {
-        "claims": claims_table(found),
+        "claims": lacking(GRAPHS, there) + claims_table(found),
         "graphs": graphs_table(found),
         "bfs": iterations_table(found, "BFS"),
         "sssp": iterations_table(found, "SSSP"),
