@@ -16,8 +16,8 @@ from edgewise.program.inspect import Specification
 
 #: Vertices wait if more than one in so many is active at first.
 _MANY = 16
-#: The best begins alone so often, as long as half of them wait.
-_TIMES_ALONE = 4
+#: The best begins alone so often, as long as half of them wait, and what it sent reached few in so many supersteps.
+_TIMES_ALONE, _SUPERSTEPS_ALONE = 4, 8
 
 
 class Waiting:
@@ -50,7 +50,7 @@ class Waiting:
         self._may_wait, self._module = spec.best_first, module
         self._takes_least = spec.combine.name == "MIN" if takes_least is None else takes_least
         self.flags = module.zeros(len(active), np.bool_)
-        self._are_waiting, self._most, self._times_alone = False, 0, 0
+        self._are_waiting, self._most, self._times_alone, self._alone_since = False, 0, 0, 0
 
     def begin(self, total: int) -> bool:
         """Have active vertices wait that have out-edges, if there are many; the others have nothing to send.
@@ -68,7 +68,8 @@ class Waiting:
         return True
 
     def release(self, superstep: int, best: Callable[[], tuple[np.ndarray, np.ndarray]]) -> tuple[int, Any]:
-        """Make vertices active that wait: the one with the best message as long as most of them wait, then all.
+        """Make vertices active that wait: the one with the best message as long as most of them wait, then all. If most
+        still wait after many supersteps, messages do not let those go on that they reach, and no other begins alone.
 
         Args:
             superstep: in which they are active.
@@ -84,8 +85,9 @@ class Waiting:
         total, alone = self._group.total(int(self._module.count_nonzero(waiting))), None
         self._most = max(self._most, total)
         active[waiting] = superstep
-        if 2 * total > self._most and self._times_alone < _TIMES_ALONE:
-            self._times_alone += 1
+        was_short = not self._times_alone or superstep - self._alone_since <= _SUPERSTEPS_ALONE
+        if 2 * total > self._most and self._times_alone < _TIMES_ALONE and was_short:
+            self._times_alone, self._alone_since = self._times_alone + 1, superstep
             alone = self._best_of_all(*best())
         if alone is None:
             begun = self._module.flatnonzero(waiting) + self._own.start
