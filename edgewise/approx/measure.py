@@ -76,20 +76,18 @@ class Evaluation:
         return self.exact_seconds / self.renumbered_seconds
 
 
-class _Timed(NamedTuple):
-    """A call on a graph.
+class _Found(NamedTuple):
+    """What is compared of a call on a graph.
 
     Attributes:
-        name: of what is compared of its first result.
-        values: these, as they are, in the order of the graph that was given.
+        name: the field.
+        values: as they are, in the order of the graph that was given.
         finite: the values as float64, NaN for what was not reached.
-        seconds: the median of the others' seconds.
     """
 
     name: str
     values: np.ndarray
     finite: np.ndarray
-    seconds: float
 
 
 def evaluate(
@@ -111,7 +109,7 @@ def evaluate(
         arguments, options: the others of the call.
         field: the name of what is compared of the result, a number for each vertex, or one; None for what an algorithm
             is for.
-        repeat: how often each is timed, after one call that is not.
+        repeat: how often each is timed, after one call that is not; the graphs take turns.
 
     Returns:
         An `Evaluation`.
@@ -133,8 +131,8 @@ def evaluate(
     if not is_integer(repeat) or repeat < 1:
         raise ParameterError(f"evaluate: repeat is {shown(repeat)}; expected an integer of at least 1")
 
-    def timed(graph: Graph) -> _Timed:
-        """A call on a graph; no result is kept."""
+    def found_on(graph: Graph) -> _Found:
+        """What a call finds on a graph; no result is kept."""
         first = call(graph, *arguments, **options)
         if getattr(first, "graph", graph) is not graph:
             raise ParameterError(
@@ -146,17 +144,19 @@ def evaluate(
         if np.ndim(values) and graph is not made.original:
             values = made.in_order(values)
         is_level = name == "level" and getattr(first, "algorithm", None) == "bfs"
-        times = (call(graph, *arguments, **options).seconds for _ in range(repeat))
-        return _Timed(name, values, _finite(values, is_level), statistics.median(times))
+        return _Found(name, values, _finite(values, is_level))
 
-    exact, renumbered = timed(made.original), timed(made.renumbered)
+    exact, renumbered = found_on(made.original), found_on(made.renumbered)
     _check_same(exact, renumbered)
-    found = timed(made.graph)
+    found = found_on(made.graph)
     same = np.array_equal(exact.values, found.values, equal_nan=exact.values.dtype.kind == "f")
+    graphs = made.original, made.renumbered, made.graph
+    turns = [[call(graph, *arguments, **options).seconds for graph in graphs] for _ in range(repeat)]
+    exact_seconds, by_order, seconds = (statistics.median(each) for each in zip(*turns, strict=True))
     return Evaluation(
-        exact.seconds,
-        renumbered.seconds,
-        found.seconds,
+        exact_seconds,
+        by_order,
+        seconds,
         made.seconds,
         made.extra_space,
         made.num_added,
@@ -164,7 +164,7 @@ def evaluate(
     )
 
 
-def _check_same(exact: _Timed, renumbered: _Timed) -> None:
+def _check_same(exact: _Found, renumbered: _Found) -> None:
     """Refuse a call that gives other values where vertices are only numbered otherwise.
 
     Raises:

@@ -37,7 +37,7 @@ def distinct_ids(found: np.ndarray) -> Ids:
 
 
 def _as_ids(column: np.ndarray, *, copy: bool = True) -> Ids:
-    """A column of distinct ids as ids; integers are copied if need be, or always."""
+    """A column of distinct ids as ids; integers are copied, or without `copy` only where their dtype changes."""
     n = len(column)
     if column.dtype == object:
         kinds = set(map(type, column.tolist()))
