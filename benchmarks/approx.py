@@ -65,7 +65,7 @@ def main() -> None:
         prog="python -m benchmarks.approx", description=(__doc__ or "").split("\n")[0]
     )
     add_names(parser, "--graphs", GRAPHS)
-    parser.add_argument("--device", default="cuda", help="cuda or cpu (default: %(default)s)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda", help="default: %(default)s")
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="runs that are timed (default: %(default)s)"
     )

@@ -30,7 +30,7 @@ from pathlib import Path
 import edgewise as ew
 from benchmarks.options import add_names
 from benchmarks.ours import EXAMPLES
-from benchmarks.results import Row, at_least_one, dated, machine, write_rows
+from benchmarks.results import Row, at_least_one, dated, end_without_gpu, machine, write_rows
 from benchmarks.table import markdown
 from edgewise.kernels.cpu.team import available_threads
 
@@ -159,6 +159,8 @@ def main() -> None:
         "--output", type=Path, help="a new file (default: benchmarks/results/DATE-WHERE-first-run.csv)"
     )
     options = parser.parse_args()
+    if options.device == "cuda":
+        end_without_gpu()
     where = f"{available_threads()}-cores" if options.device == "cpu" else "GPU"
     output = options.output or dated(f"{where}-first-run")
     rows = write_rows(output, measure(options.programs, options.repeat, options.device))

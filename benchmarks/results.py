@@ -5,6 +5,7 @@ import contextlib
 import csv
 import datetime
 import itertools
+import math
 import os
 import platform
 import subprocess
@@ -27,6 +28,8 @@ NAMED_BY = (
     "flag", "min_edges", "memory", "buckets", "sources", "ranks", "threads", "grid", "threshold", "added",
     "confluence", "place", "rows", "core_fraction", "device", "start_ms",
 )  # fmt: skip
+#: The ends of the names of columns that are times, and those of them that are differences of such.
+TIMES, DIFFERENCES = ("ms", "seconds"), ("start_ms",)
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 
@@ -219,7 +222,7 @@ def write_rows(path: Path | None, rows: Iterable[Row]) -> list[Row]:
 def csv_rows(path: str | Path) -> list[dict[str, str]]:
     """The rows of a CSV file, each a dict of texts by columns."""
     with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+        return list(csv.DictReader(file, strict=True))
 
 
 def given_rows(path: str | Path, columns: Iterable[str]) -> list[dict[str, str]]:
@@ -234,7 +237,20 @@ def given_rows(path: str | Path, columns: Iterable[str]) -> list[dict[str, str]]
             f"lacks the columns {', '.join(lacking)}" if found and lacking else "has no rows, or broken ones"
         )
         sys.exit(f"{path} {what}; expected a CSV file of rows that this program has measured")
+    for number, row in enumerate(found, 1):
+        for name, text in row.items():
+            if text and name.endswith(TIMES) and name not in DIFFERENCES and not _is_time(text):
+                sys.exit(
+                    f"{path}: row {number}, of {named(row)}, has {name} {text!r}; expected a time, or nothing"
+                )
     return distinct(path, found)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return 0 <= float(text) < math.inf
+    except ValueError:
+        return False
 
 
 def distinct(path: str | Path, rows: list[dict[str, str]]) -> list[dict[str, str]]:

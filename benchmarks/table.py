@@ -68,11 +68,28 @@ def _mean(algorithm: str, found: dict[tuple[str, str, str], Row]) -> str:
     )
 
 
-def lacking(expected: Iterable[str], found: Iterable[str]) -> str:
-    """What stands above claims if there are no rows of some graphs; nothing if there are rows of all."""
-    missing = set(expected) - set(found)
-    listed = ", ".join(each for each in expected if each in missing)
-    return f"**Without rows of {listed}**: what is said below is of the other graphs.\n\n" if missing else ""
+def lacking(expected: Iterable[str], found: Iterable[str], kinds: Iterable[tuple[str, str]] = ()) -> str:
+    """What stands above claims if there are no rows of some graphs, or of a kind that others have; nothing if all are
+    there.
+
+    Args:
+        expected, found: graphs that a program measures, and those that rows are of.
+        kinds: of rows, the graph and what they are of.
+
+    Raises:
+        ValueError: rows of a graph that the program does not measure.
+    """
+    expected, there, pairs = list(expected), set(found), set(kinds)
+    unknown = there - set(expected)
+    if unknown:
+        raise ValueError(f"rows of {', '.join(sorted(unknown))}, where graphs are {', '.join(expected)}")
+    missing = [graph for graph in expected if graph not in there]
+    for kind in sorted({kind for _, kind in pairs}):
+        missing += [
+            f"{graph} ({kind})" for graph in expected if graph in there and (graph, kind) not in pairs
+        ]
+    said = "what is said below is of the others, or says no where they are needed"
+    return f"**Without rows of {', '.join(missing)}**: {said}.\n\n" if missing else ""
 
 
 def _mean_of(values: Sequence[float]) -> float:

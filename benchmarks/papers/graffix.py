@@ -419,15 +419,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.papers.graffix", description=__doc__.split("\n\n")[0]
     )
-    parser.add_argument("--scale", type=int, default=SCALE, help="of generated graphs (default: %(default)s)")
+    parser.add_argument(
+        "--scale", type=at_least_one, default=SCALE, help="of generated graphs (default: %(default)s)"
+    )
     parser.add_argument("--graphs", help="names, by commas (default: all)")
     add_names(parser, "--parts", PARTS)
     parser.add_argument(
         "--which",
         help="baselines of part effect and techniques of part sweep, by semicolons (default: all)",
     )
-    parser.add_argument("--sources", type=int, default=NUM_SOURCES, help="of BC (default: %(default)s)")
-    parser.add_argument("--device", default="cuda", help="cuda or cpu (default: %(default)s)")
+    parser.add_argument(
+        "--sources", type=at_least_one, default=NUM_SOURCES, help="of BC (default: %(default)s)"
+    )
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda", help="default: %(default)s")
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="runs that are timed (default: %(default)s)"
     )

@@ -16,9 +16,11 @@ from benchmarks.papers.graffix_setup import (
     MEMORY,
     NODE,
     ONE_STATE,
+    SCALE,
     SLOTS,
     THERE,
     TIGR,
+    graphs,
 )
 from benchmarks.papers.graffix_tables import ALGORITHMS, Effect, Found, Row, effect_of, geomean, mean, percent
 from benchmarks.papers.load_balancing_claims import counted
@@ -50,8 +52,9 @@ def claims_table(found: Found) -> str:
     ]
     body.append(["exact runs that were timed four times: largest over least time", "", _repeated(found), ""])
     body.append(["every answer is that of the CPU on the same graph", "", "", counted(_right(found))])
-    there = {row["like"] for row in found.of("effect")}
-    return lacking(said.PAPER_GRAPHS, there) + markdown(["claim", "paper", "measured", "so"], body, left=4)
+    names = [row["graph"] for row in found.of("effect")]
+    scale = next((int(name.removeprefix("rmat")) for name in names if name.startswith("rmat")), SCALE)
+    return lacking(graphs(scale), names) + markdown(["claim", "paper", "measured", "so"], body, left=4)
 
 
 def _right(found: Found) -> list[bool]:

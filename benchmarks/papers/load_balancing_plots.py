@@ -49,7 +49,8 @@ HIGHEST = 3.0
 
 def blocks(found: Found) -> dict[str, str]:
     """The tables of the document, by the names of their places in it."""
-    without = lacking(GRAPHS, found.graphs)
+    kinds = [(graph, f"{program}, {strategy}") for graph, program, strategy in found.rows]
+    without = lacking(GRAPHS, found.graphs, kinds)
     return {
         "graphs": tables.graphs_table(found),
         "sssp times": tables.times_table(found, "sssp"),

@@ -427,8 +427,13 @@ def _others(found: Found, runs: list[tuple[str, str]]) -> list[list[str]]:
 def blocks(found: Found) -> dict[str, str]:
     """The tables of the document, by the names of their places in it."""
     there = set.intersection(*(set(found.graphs(part)) for part in ON_ALL_GRAPHS))
+    kinds = [
+        (row["graph"], ", ".join(row[name] for name in ("part", "program", "system", "flag") if row[name]))
+        for row in found.rows
+        if row["part"] in ON_ALL_GRAPHS and row["part"] != "trace" and row["graph"] in there
+    ]
     return {
-        "claims": lacking(GRAPHS, there) + claims_table(found),
+        "claims": lacking(GRAPHS, there, kinds) + claims_table(found),
         "graphs": graphs_table(found),
         "bfs": iterations_table(found, "BFS"),
         "sssp": iterations_table(found, "SSSP"),
