@@ -8,10 +8,11 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 
 from benchmarks import page_docs, page_gpu, page_tables
+from benchmarks.graphs import GRAPHS as CPU_GRAPHS
 from benchmarks.page_gpu import CLUSTERS, GPU
 from benchmarks.page_tables import GRAPHS, LAYERS, RESULTS, Rows, listed, significant, table_of, words
 from benchmarks.results import ROOT, Row, as_rows
-from benchmarks.table import OURS, PLAIN, filled, markdown
+from benchmarks.table import OURS, PLAIN, filled, lacking, markdown
 
 #: The rows of the tables on a CPU.
 CPU = RESULTS / "2026-11-29-2-cores.csv"
@@ -183,7 +184,7 @@ def readme() -> dict[str, str]:
     def of_cpu(rows: Rows) -> dict[str, str]:
         on_cpu = as_rows(rows)
         return {
-            "on a cpu": cpu_table(on_cpu),
+            "on a cpu": lacking(CPU_GRAPHS, {row.graph for row in on_cpu}) + cpu_table(on_cpu),
             "said of a cpu": cpu_words(on_cpu),
             "more on a cpu": cpu_table(on_cpu, CPU_MORE),
         }
