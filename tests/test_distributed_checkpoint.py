@@ -169,10 +169,10 @@ def test_folders_that_others_can_write_to_are_refused(folder: Path) -> None:
 def test_what_one_rank_cannot_write_is_refused_by_all(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put = Checkpoints._put
+    put, is_full = Checkpoints._put, False
 
     def full_disk(self: Checkpoints, file: str, data: bytes) -> None:
-        if file == name or (name != "checkpoint.json" and file == self._file_of(3, 1)):
+        if is_full and (file == name or (name != "checkpoint.json" and file == self._file_of(3, 1))):
             raise OSError(28, "No space left on device")
         put(self, file, data)
 
@@ -181,10 +181,16 @@ def test_what_one_rank_cannot_write_is_refused_by_all(
     def written(group: Group) -> None:
         kept = Checkpoints(tmp_path, 1, group, "some run")
         assert kept.begin(WHAT) is None
+        kept.write(2, [0, 2, 5], [FIRST])
+        group.total(0)
+        nonlocal is_full
+        is_full = True
         kept.write(3, [0, 2, 5], [FIRST])
 
     for refused in on_threads(2, written, (OutputError,)):
         assert "cannot write a checkpoint into" in str(refused) and "No space left" in str(refused)
+    left = ["checkpoint.json", *(f"superstep-2-rank-{rank}.state" for rank in range(2))]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
 
 
 def test_what_is_no_folder_or_number_is_refused(tmp_path: Path) -> None:

@@ -216,13 +216,20 @@ class Checkpoints:
             arrays: the state of this rank.
 
         Raises:
-            OutputError: on all ranks, if one of them cannot write.
+            OutputError: on all ranks, if one of them cannot write; the checkpoint before this one stays.
         """
         rank, data = self._group.rank, b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)
-        found = self._put_by_all(self._file_of(superstep, rank), data, hashlib.sha256(data).hexdigest())
-        what = {"format": _FORMAT, "what": self._what, "superstep": superstep}
-        index = json.dumps(what | {"begins": begins, "digests": found}).encode()
-        self._put_by_all(_NAME, index if rank == 0 else None, "")
+        own, what = (
+            self._file_of(superstep, rank),
+            {"format": _FORMAT, "what": self._what, "superstep": superstep},
+        )
+        try:
+            found = self._put_by_all(own, data, hashlib.sha256(data).hexdigest())
+            index = json.dumps(what | {"begins": begins, "digests": found}).encode()
+            self._put_by_all(_NAME, index if rank == 0 else None, "")
+        except OutputError:
+            self._remove([own])
+            raise
         self._remove(self._written if rank == 0 else [])
         self._written = [self._file_of(superstep, each) for each in range(len(found))]
 
