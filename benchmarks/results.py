@@ -247,10 +247,12 @@ def given_rows(path: str | Path, columns: Iterable[str]) -> list[dict[str, str]]
 
 
 def _is_time(text: str) -> bool:
+    """Whether a text is a time, or NaN, which stands for one that was not measured."""
     try:
-        return 0 <= float(text) < math.inf
+        time = float(text)
     except ValueError:
         return False
+    return 0 <= time < math.inf or math.isnan(time)
 
 
 def distinct(path: str | Path, rows: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -72,7 +72,7 @@ def test_claims_say_which_kinds_of_rows_are_missing() -> None:
         lacking(("a", "b"), ("a", "c"))
 
 
-@pytest.mark.parametrize("text", ["-5", "nan", "inf", "fast"])
+@pytest.mark.parametrize("text", ["-5", "-inf", "inf", "fast"])
 def test_times_that_are_none_are_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text(f"graph,ms\nrmat20,1.5\nroad-NE,{text}\n")
