@@ -11,7 +11,7 @@ from typing import Any
 
 import edgewise as ew
 from benchmarks.graphs import source_of
-from benchmarks.options import add_names
+from benchmarks.options import add_device, add_names
 from benchmarks.results import at_least_one, rows_file
 
 FIELDS = (
@@ -65,7 +65,7 @@ def main() -> None:
         prog="python -m benchmarks.approx", description=(__doc__ or "").split("\n")[0]
     )
     add_names(parser, "--graphs", GRAPHS)
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda", help="default: %(default)s")
+    add_device(parser)
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="runs that are timed (default: %(default)s)"
     )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
-from benchmarks.options import add_names
+from benchmarks.options import add_device, add_names
 from benchmarks.results import rows_file
 
 FIELDS = (
@@ -87,7 +87,7 @@ def main() -> None:
     add_names(parser, "--graphs", GRAPHS, may_be_none=True)
     parser.add_argument("--one-way", nargs="*", default=[], help="files of directed graphs")
     parser.add_argument("--both-ways", nargs="*", default=[], help="files of undirected graphs")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda", help="default: %(default)s")
+    add_device(parser)
     parser.add_argument("--count", type=int, default=5, help="sources of each graph (default: %(default)s)")
     parser.add_argument("--memory-limit", help="of queries, such as '300 MB' (default: none)")
     parser.add_argument("--output", required=True, help="the CSV file")

@@ -46,7 +46,7 @@ from benchmarks.distributed_tasks import (
     write_rows,
 )
 from benchmarks.graphs import WEIGHTS
-from benchmarks.options import checked, numbers
+from benchmarks.options import add_device, checked, numbers
 from benchmarks.page_tables import TASKS
 from benchmarks.results import at_least_one, csv_rows, rows_file
 from edgewise.engine.distributed import exchange
@@ -227,7 +227,7 @@ def main() -> None:
         "--repeat", type=at_least_one, default=5, help="runs that are timed (default: %(default)s)"
     )
     parser.add_argument("--output", required=True, help="a CSV file")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of ranks (default: cpu)")
+    add_device(parser, "cpu", "of ranks ")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2], help="how many (default: 1, then 2)")
     parser.add_argument("--only", help="names of programs and algorithms, by commas (default: all)")
     parser.add_argument(

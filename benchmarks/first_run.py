@@ -28,7 +28,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import edgewise as ew
-from benchmarks.options import add_names
+from benchmarks.options import add_device, add_names
 from benchmarks.ours import EXAMPLES
 from benchmarks.results import Row, at_least_one, dated, end_without_gpu, machine, write_rows
 from benchmarks.table import markdown
@@ -150,7 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.first_run", description="Time first runs of programs."
     )
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="default: %(default)s")
+    add_device(parser, "cpu")
     add_names(parser, "--programs", sorted(path.stem for path in EXAMPLES.glob("*.py")))
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="processes for each (default: %(default)s)"

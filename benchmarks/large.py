@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import edgewise as ew
+from benchmarks.options import add_device
 from benchmarks.results import end_without_gpu, rows_file
 from edgewise.graph.csr import Rows, offset_dtype
 from edgewise.graph.ids import Ids
@@ -143,7 +144,7 @@ def main() -> None:
     parser.add_argument("--scale", type=int, default=30, help="2**SCALE vertices (default: %(default)s)")
     parser.add_argument("--permutations", type=int, default=10, help="two arcs each (default: %(default)s)")
     parser.add_argument("--iterations", type=int, default=5, help="of PageRank (default: %(default)s)")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda", help="default: %(default)s")
+    add_device(parser)
     parser.add_argument("--memory-limit", help="default: what is free")
     parser.add_argument(
         "--locked", action="store_true", help="arcs in memory that the driver gives, for a GPU"

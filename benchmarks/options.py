@@ -50,6 +50,13 @@ def add_names(
     )
 
 
+def add_device(parser: argparse.ArgumentParser, default: str = "cuda", what: str = "") -> None:
+    """Add the option ``--device``, which is "cpu" or "cuda"."""
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default=default, help=f"{what}(default: %(default)s)"
+    )
+
+
 def checked(
     parser: argparse.ArgumentParser, option: str, text: str, known: Iterable[str], separator: str = ","
 ) -> list[str]:

@@ -40,7 +40,7 @@ import numpy as np
 
 import edgewise as ew
 from benchmarks.gpu import synchronize
-from benchmarks.options import add_names, checked
+from benchmarks.options import add_device, add_names, checked
 from benchmarks.papers.command import options_of
 from benchmarks.papers.graffix_access import columns_of
 from benchmarks.papers.graffix_setup import (
@@ -431,7 +431,7 @@ def main() -> None:
     parser.add_argument(
         "--sources", type=at_least_one, default=NUM_SOURCES, help="of BC (default: %(default)s)"
     )
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda", help="default: %(default)s")
+    add_device(parser)
     parser.add_argument(
         "--repeat", type=at_least_one, default=3, help="runs that are timed (default: %(default)s)"
     )

@@ -10,35 +10,35 @@ import numpy as np
 from edgewise.algorithms.common.gather import BLOCK
 from edgewise.algorithms.common.ranks import as_values
 from edgewise.engine.distributed.group import Group
-from edgewise.engine.distributed.partition import by_arcs
+from edgewise.engine.distributed.partition import Ranges, by_arcs
+from edgewise.engine.distributed.reads import seen_at_ends, wanted_of
 
 _FLOAT, _VERTEX = np.dtype(np.float64), np.dtype(np.uint32)
-#: Arcs that are looked at together: NumPy makes indices of 8 bytes of their ends.
-_ARCS = 1 << 16
 
 
 class Needs(NamedTuple):
     """Whose values are needed: indices of vertices, ascending.
 
     Attributes:
-        begins: the first block of each rank, and the number of all.
+        blocks: the blocks of ranks.
         own: for each rank, which of its vertices this rank needs; none of its own.
         of_others: for each rank, which of this rank's vertices it needs.
     """
 
-    begins: list[int]
+    blocks: Ranges
     own: list[np.ndarray]
     of_others: list[np.ndarray]
 
 
-def blocks_of_ranks(offsets: np.ndarray, group: Group) -> list[int]:
-    """The first block of each rank, which have about as many arcs as each other, and the number of all blocks."""
-    return [-(-first // BLOCK) for first in by_arcs(group.rank, group.size, offsets).begins]
+def blocks_of_ranks(offsets: np.ndarray, group: Group) -> Ranges:
+    """The blocks of ranks, which have about as many arcs as each other."""
+    ranges = by_arcs(group.rank, group.size, offsets)
+    return Ranges(group.rank, [-(-first // BLOCK) for first in ranges.begins])
 
 
-def vertices_of(blocks: slice, num_vertices: int) -> slice:
-    """The vertices of these blocks."""
-    return slice(min(num_vertices, BLOCK * blocks.start), min(num_vertices, BLOCK * blocks.stop))
+def vertices_of(blocks: Ranges, num_vertices: int) -> Ranges:
+    """The vertices in the blocks of ranks."""
+    return Ranges(blocks.rank, [min(num_vertices, BLOCK * first) for first in blocks.begins])
 
 
 def needed_bytes(num_vertices: int, dtype: np.dtype) -> int:
@@ -46,32 +46,28 @@ def needed_bytes(num_vertices: int, dtype: np.dtype) -> int:
     return (8 + 4 * dtype.itemsize) * num_vertices
 
 
-def no_needs(begins: list[int]) -> Needs:
+def no_needs(blocks: Ranges) -> Needs:
     """Nobody's values are needed, only sums."""
-    nobody = [np.empty(0, _VERTEX)] * (len(begins) - 1)
-    return Needs(begins, nobody, nobody)
+    nobody = [np.empty(0, _VERTEX)] * (len(blocks.begins) - 1)
+    return Needs(blocks, nobody, nobody)
 
 
-def needs_of(offsets: np.ndarray, ends: np.ndarray, begins: list[int], group: Group) -> Needs:
+def needs_of(offsets: np.ndarray, ends: np.ndarray, blocks: Ranges, group: Group) -> Needs:
     """Whose values ranks need of each other: those at the other ends of the arcs of their own vertices.
 
     Args:
         offsets, ends: rows, of all vertices or of those of this rank alone.
-        begins: see `Needs`.
-        group: the ranks.
+        blocks, group: the blocks of ranks, and the ranks.
     """
-    n = len(offsets) - 1
-    own = vertices_of(slice(begins[group.rank], begins[group.rank + 1]), n)
-    flags = np.zeros(n, np.bool_)
-    end = int(offsets[own.stop])
-    for first in range(int(offsets[own.start]), end, _ARCS):
-        flags[ends[first : min(end, first + _ARCS)]] = True
-    needed = np.flatnonzero(flags).astype(_VERTEX)
-    cuts = np.searchsorted(needed, [min(n, BLOCK * first) for first in begins])
-    of_ranks = np.split(needed, cuts[1:-1])
-    of_ranks[group.rank] = needed[:0]
-    received = group.exchange([each.view(np.uint8) for each in of_ranks])[0]
-    return Needs(begins, of_ranks, [each.view(_VERTEX) for each in received])
+    ranges = vertices_of(blocks, len(offsets) - 1)
+    seen = seen_at_ends(offsets, ends, ranges)
+    own = [_indices(flags, ranges.of(rank)) for rank, flags in enumerate(seen)]
+    return Needs(blocks, own, [_indices(flags, ranges.own) for flags in wanted_of(seen, group)])
+
+
+def _indices(flags: np.ndarray, of: slice) -> np.ndarray:
+    """Which of these vertices have a flag."""
+    return (of.start + np.flatnonzero(flags)).astype(_VERTEX)
 
 
 def tell_needed(values: np.ndarray, sums: np.ndarray, needs: Needs, group: Group) -> None:
@@ -82,14 +78,14 @@ def tell_needed(values: np.ndarray, sums: np.ndarray, needs: Needs, group: Group
         sums: float64, shape (k, blocks), of which each rank has those of its blocks; k may be 0.
         needs, group: whose values, and the ranks.
     """
-    begins, rank = needs.begins, group.rank
-    own = np.ascontiguousarray(sums[:, begins[rank] : begins[rank + 1]]).view(np.uint8).reshape(-1)
+    blocks, rank = needs.blocks, group.rank
+    own = np.ascontiguousarray(sums[:, blocks.own]).view(np.uint8).reshape(-1)
     parts = [np.concatenate([own, values[wanted].view(np.uint8)]) for wanted in needs.of_others]
     parts[rank] = own[:0]
     received, _ = group.exchange(parts)
     for other, part in enumerate(received):
         if other != rank:
-            theirs = sums[:, begins[other] : begins[other + 1]]
-            theirs[:] = as_values(part[: theirs.size * 8], _FLOAT, theirs.size).reshape(theirs.shape)
+            theirs = sums[:, blocks.of(other)]
+            theirs[:] = as_values(part[: theirs.nbytes], _FLOAT, theirs.size).reshape(theirs.shape)
             wanted = needs.own[other]
-            values[wanted] = as_values(part[theirs.size * 8 :], values.dtype, len(wanted))
+            values[wanted] = as_values(part[theirs.nbytes :], values.dtype, len(wanted))

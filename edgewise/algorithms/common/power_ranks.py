@@ -28,19 +28,18 @@ def iterate_on_ranks(power: Power, run: Execution) -> Iterated:
     """Iterate on all ranks; arguments and answer are those of `power.iterate_on_cpu`."""
     group, n, report = connect(), power.graph.num_vertices, run.progress
     arcs, out, state = values_for(power, run)
-    begins = blocks_of_ranks(arcs.offsets, group)
-    blocks = slice(begins[group.rank], begins[group.rank + 1])
-    own, vertices = (blocks.start, blocks.stop), vertices_of(blocks, n)
+    blocks = blocks_of_ranks(arcs.offsets, group)
+    own, vertices = (blocks.own.start, blocks.own.stop), vertices_of(blocks, n).own
     work = power_work(n, power.graph.num_arcs, False) / group.size
     how, are_scaled = (power.kept, power.factor, power.scaled), power.scaled != AS_THEY_ARE
-    nobody, no_sums = no_needs(begins), state.partial[:0]
+    nobody, no_sums = no_needs(blocks), state.partial[:0]
 
     def come_back(values: np.ndarray) -> None:
         run.launch(gather, out, values, state.beside[:n], *own, work=work)
 
     with group.in_run(), run.telling(None):
-        needed = needs_of(arcs.offsets, arcs.targets, begins, group)
-        needed_back = needs_of(out.offsets, out.targets, begins, group) if power.back else needed
+        needed = needs_of(arcs.offsets, arcs.targets, blocks, group)
+        needed_back = needs_of(out.offsets, out.targets, blocks, group) if power.back else needed
         for iteration in range(power.limit):
             old, new = state.values[iteration & 1], state.values[(iteration + 1) & 1]
             if power.back:

@@ -21,17 +21,16 @@ def rank(
     group, n = connect(), walk.graph.num_vertices
     run.make_in_edges(walk.graph)
     web, ranks = web_of(walk, kind), ranks_to_begin(n, begin, kind)
-    begins = blocks_of_ranks(web.in_offsets, group)
-    blocks = slice(begins[group.rank], begins[group.rank + 1])
-    needed, iteration = needs_of(web.in_offsets, web.in_sources, begins, group), 0
+    blocks = blocks_of_ranks(web.in_offsets, group)
+    needed, iteration = needs_of(web.in_offsets, web.in_sources, blocks, group), 0
     while True:
-        shares = iterate_once(web, ranks, walk.damping, iteration, blocks, run)
+        shares = iterate_once(web, ranks, walk.damping, iteration, blocks.own, run)
         tell_needed(shares, ranks.partial, needed, group)
         if is_last(ranks, iteration, enough) or iteration >= limit:
             break
         iteration += 1
     run.explain("pull: each vertex gathers over its in-edges, and ranks tell each other the shares for these")
-    of_rank = vertices_of(blocks, n)
+    of_rank = vertices_of(blocks, n).own
     ranks.rank[:] = gathered(ranks.rank[of_rank], group)
     found = ranked(ranks)
     found.shares()[:] = gathered(found.shares()[of_rank], group)

@@ -219,10 +219,8 @@ class Checkpoints:
             OutputError: on all ranks, if one of them cannot write; the checkpoint before this one stays.
         """
         rank, data = self._group.rank, b"".join(np.ascontiguousarray(each).tobytes() for each in arrays)
-        own, what = (
-            self._file_of(superstep, rank),
-            {"format": _FORMAT, "what": self._what, "superstep": superstep},
-        )
+        own = self._file_of(superstep, rank)
+        what = {"format": _FORMAT, "what": self._what, "superstep": superstep}
         try:
             found = self._put_by_all(own, data, hashlib.sha256(data).hexdigest())
             index = json.dumps(what | {"begins": begins, "digests": found}).encode()

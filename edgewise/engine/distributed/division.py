@@ -6,11 +6,11 @@ import numpy as np
 
 from edgewise.engine.cpu.arguments import SizedArcs
 from edgewise.engine.distributed.cells import Itemsizes, cell_of, sent_in_grid, sent_in_ranges
-from edgewise.engine.distributed.grid import GridLayout, wanted_on_line
+from edgewise.engine.distributed.grid import GridLayout
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.lines import grid_of, side_of
 from edgewise.engine.distributed.partition import Ranges
-from edgewise.engine.distributed.reads import Reads, reads_elsewhere
+from edgewise.engine.distributed.reads import Reads, reads_elsewhere, wanted_of
 from edgewise.engine.lowering.binding import Binding
 from edgewise.errors import DistributedError
 from edgewise.schedule import Ranks
@@ -76,7 +76,7 @@ class Divided(NamedTuple):
             if of_cells + group.size * _BYTES_OF_WAITING >= of_ranges:
                 return None, f"{by_vertices}: {counted}, which waits once more"
             why = f"{in_grid}: {counted}"
-        return GridLayout(grid, cell, fields, wanted_on_line(grid.row, cell.sources)), why
+        return GridLayout(grid, cell, fields, wanted_of(cell.sources, grid.row)), why
 
     def _why_no_grid(self) -> str:
         """Why these ranks can form no grid; empty if they can."""

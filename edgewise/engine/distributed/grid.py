@@ -19,7 +19,7 @@ from edgewise.engine.cpu.kernel_decide import LIST_ADVANTAGE
 from edgewise.engine.cpu.shared import FLIP, LISTED
 from edgewise.engine.distributed.cells import Cell
 from edgewise.engine.distributed.exchange import joined, packed, separated, unpacked
-from edgewise.engine.distributed.lines import Grid, Line
+from edgewise.engine.distributed.lines import Grid
 from edgewise.engine.distributed.phases import Phase
 from edgewise.engine.distributed.rank import UNKNOWN, Layout
 from edgewise.engine.distributed.rank_cpu import CpuRank
@@ -40,19 +40,6 @@ class GridLayout(NamedTuple):
     cell: Cell
     fields: list[str]
     wanted: list[np.ndarray]
-
-
-def wanted_on_line(line: Line, seen: list[np.ndarray]) -> list[np.ndarray]:
-    """For each rank of a line, which of this rank's vertices it has seen; none for this rank itself.
-
-    Args:
-        seen: for each rank of the line, which of its vertices this one has seen: a flag for each.
-    """
-    own = seen[line.rank]
-    parts = line.exchange([np.packbits(each) for each in seen])[0]
-    found = [np.unpackbits(part, count=len(own)).view(np.bool_) for part in parts]
-    found[line.rank] = np.zeros_like(own)
-    return found
 
 
 @final

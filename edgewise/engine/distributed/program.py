@@ -22,14 +22,14 @@ from edgewise.engine.distributed.calls import check_same_call, digests_of_run
 from edgewise.engine.distributed.cells import along_cell, cell_bytes
 from edgewise.engine.distributed.checkpoint import Checkpoints
 from edgewise.engine.distributed.division import Divided, agree
-from edgewise.engine.distributed.grid import GridLayout, GridRank, wanted_on_line
+from edgewise.engine.distributed.grid import GridLayout, GridRank
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.kernel import make_kernel
 from edgewise.engine.distributed.lines import side_of
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.rank import Layout
 from edgewise.engine.distributed.rank_cpu import CpuRank
-from edgewise.engine.distributed.reads import Reads, reads_elsewhere, wanted_by
+from edgewise.engine.distributed.reads import Reads, reads_elsewhere, wanted_by, wanted_of
 from edgewise.engine.distributed.rows import all_rows, own_rows, ranges_of, reads_part
 from edgewise.engine.lowering.binding import Binding
 from edgewise.engine.lowering.compiled import CompiledProgram
@@ -94,7 +94,7 @@ class DistributedProgram(AbstractEngine):
         if self._of_grid is not None:
             self._arcs, self.memory_kept = self._of_grid.cell.arcs, self._of_grid.cell.nbytes
             if reads.across:
-                self._wanted = [*wanted_on_line(self._of_grid.grid.column, self._of_grid.cell.targets)]
+                self._wanted = [*wanted_of(self._of_grid.cell.targets, self._of_grid.grid.column)]
         elif not alone and (reads.across or self.pulls):
             self._wanted = wanted_by(self._arcs, self.ranges, self.group, self.pulls)
         self._of_rank = self._along(self._constants)

@@ -16,6 +16,9 @@ from edgewise.errors import DistributedError
 from edgewise.program.inspect import Specification
 from edgewise.program.source import UserFunction
 
+#: Ends of edges that are looked at together: NumPy makes indices of 8 bytes of them.
+_ENDS = 1 << 16
+
 
 class Reads(NamedTuple):
     """Vertex fields by where they are read, beside a rank's own vertices.
@@ -115,12 +118,35 @@ def wanted_by(arcs: SizedArcs, ranges: Ranges, group: Group, pulls: bool) -> lis
         ranges, group: the ranks.
         pulls: whether a rank's edges are the in-edges of its vertices.
     """
-    own = ranges.own
     offsets, ends = (arcs.in_offsets, arcs.in_sources) if pulls else (arcs.offsets, arcs.targets)
-    seen = np.zeros(arcs.n, np.bool_)
-    seen[ends[int(offsets[own.start]) : int(offsets[own.stop])]] = True
+    return [*wanted_of(seen_at_ends(offsets, ends, ranges), group)]
+
+
+def seen_at_ends(offsets: np.ndarray, ends: np.ndarray, ranges: Ranges) -> list[np.ndarray]:
+    """For each rank, which of its vertices are at the other ends of this rank's edges: a flag for each. This rank's own
+    have none.
+
+    Args:
+        offsets, ends: rows, of all vertices or of those of this rank alone.
+        ranges: the vertices of ranks.
+    """
+    own, seen = ranges.own, np.zeros(ranges.begins[-1], np.bool_)
+    end = int(offsets[own.stop])
+    for first in range(int(offsets[own.start]), end, _ENDS):
+        seen[ends[first : min(end, first + _ENDS)]] = True
     seen[own] = False
-    parts = [np.packbits(seen[ranges.of(rank)]) for rank in range(group.size)]
-    return [
-        np.unpackbits(part, count=own.stop - own.start).view(np.bool_) for part in group.exchange(parts)[0]
-    ]
+    return [seen[ranges.of(rank)] for rank in range(len(ranges.begins) - 1)]
+
+
+def wanted_of(seen: list[np.ndarray], group: Group) -> list[np.ndarray]:
+    """For each rank of a group, which of this rank's vertices it has seen; none for this rank itself. All call it.
+
+    Args:
+        seen: for each rank, which of its vertices this one has seen: a flag for each.
+        group: the ranks.
+    """
+    own = seen[group.rank]
+    parts = group.exchange([np.packbits(each) for each in seen])[0]
+    found = [np.unpackbits(part, count=len(own)).view(np.bool_) for part in parts]
+    found[group.rank] = np.zeros_like(own)
+    return found

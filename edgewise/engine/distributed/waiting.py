@@ -85,7 +85,7 @@ class Waiting:
         total, alone = self._group.total(int(self._module.count_nonzero(waiting))), None
         self._most = max(self._most, total)
         active[waiting] = superstep
-        was_short = not self._times_alone or superstep - self._alone_since <= _SUPERSTEPS_ALONE
+        was_short = superstep - self._alone_since <= _SUPERSTEPS_ALONE
         if 2 * total > self._most and self._times_alone < _TIMES_ALONE and was_short:
             self._times_alone, self._alone_since = self._times_alone + 1, superstep
             alone = self._best_of_all(*best())
