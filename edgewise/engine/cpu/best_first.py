@@ -17,7 +17,9 @@ program needs no parameter.
 A vertex keeps the best message it ever got. A message that is no better could change nothing, and is dropped.
 
 Races: the thread that computes a vertex clears its bits and then reads the message; a sender improves the message and
-then sets the bits. So the message is read, or its target is listed again.
+then sets the bits. So the message is read, or its target is listed again. Listed again while it is computed, a vertex
+could be computed by two threads at once, and the worse message be stored last: so the first leaves the superstep and
+its number there, and another one that finds these leaves the vertex to the next superstep.
 
 `make_async_kernel` joins these modules: `best_first_near` computes vertices and sends, `best_first_far` holds vertices
 back and moves the threshold. Both work on the lists of `best_first_lists`.

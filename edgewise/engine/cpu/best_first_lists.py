@@ -12,9 +12,11 @@ from edgewise.engine.cpu.shared import (
     ALONE_LIST,
     FLIP,
     SHARED,
+    SUPERSTEP,
     finish_segment,
 )
 from edgewise.kernels.cache import device_function
+from edgewise.kernels.cpu.team import MOST_THREADS
 from edgewise.kernels.words import CPU_LINE, Allocator
 from edgewise.primitives.vertices import NO_VERTEX
 
@@ -25,8 +27,10 @@ NEAR_NOW, NEAR_NEXT, FAR_NOW, FAR_NEXT, RANK = (_WORDS.take_line() for _ in rang
 #: The length of `shared`, enough for every kernel.
 SHARED_WORDS = _WORDS.size
 #: Bits of a vertex in `places`: it has an entry in the far list; it has one in a near list or ring; it got a message
-#: since it was computed; it is active from the start and has not sent yet.
+#: since it was computed; it is active from the start and has not sent yet. The other bits are the last `turn` in which
+#: it was computed.
 FAR, NEAR, MESSAGE, FIRST = np.uint32(1), np.uint32(2), np.uint32(4), np.uint32(8)
+_FLAGS, _WORD = 16, 0xFFFFFFFF
 #: How many far vertices are sampled to move the threshold, at most.
 SAMPLE = 64
 #: A thread's ring has room for RING vertices that it made near itself. Before the next barrier it computes vertices of
@@ -46,6 +50,18 @@ class Lists(NamedTuple):
     near_next: Any
     far: Any
     far_next: Any
+
+
+@device_function
+def turn(shared: Any, thread: Any) -> Any:
+    """The bits of `places` that a thread sets when it computes a vertex: superstep modulo 65,536, and thread."""
+    return np.uint32((shared[SUPERSTEP] * MOST_THREADS + thread) * _FLAGS & _WORD)
+
+
+@device_function
+def is_of_another(bits: Any, mine: Any) -> Any:
+    """Whether another thread has computed a vertex in this thread's turn; where supersteps are 65,536 apart, too."""
+    return 0 < (bits ^ mine) // _FLAGS < MOST_THREADS
 
 
 @device_function

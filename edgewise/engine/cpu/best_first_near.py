@@ -18,12 +18,20 @@ from edgewise.engine.cpu.best_first_lists import (
     NEAR_NEXT,
     RING,
     WORDS,
+    is_of_another,
     lists,
+    turn,
 )
 from edgewise.engine.cpu.shared import append, finish_segment
 from edgewise.engine.lowering.accessors import DeviceFunction
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.cpu.atomics import atomic_and, atomic_or, compare_and_swap, prefetch, unwrap
+from edgewise.kernels.cpu.atomics import (
+    atomic_load,
+    atomic_or,
+    compare_and_swap,
+    prefetch,
+    unwrap,
+)
 from edgewise.primitives.vertices import NO_VERTEX
 
 #: Arcs are prefetched for the vertex AHEAD entries further on in a list, other words for that 2 * AHEAD further on.
@@ -69,7 +77,7 @@ def make_send(
             if compare_and_swap(messages, target, old, value):
                 break
         place = FAR if better(threshold, value) else NEAR
-        if places[target] & (place | MESSAGE) == place | MESSAGE:
+        if atomic_load(places, target) & (place | MESSAGE) == place | MESSAGE:
             return
         if atomic_or(places, target, place | MESSAGE) & place == 0:
             if place == FAR:
@@ -98,12 +106,14 @@ def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVerti
     """The functions that compute near vertices."""
 
     @device_function
-    def compute_vertex(v, threshold, state, graph, own, near_next, far, work, shared, thread):
+    def compute_vertex(v, mine, threshold, state, graph, own, near_next, far, work, shared, thread):
         """Compute a near vertex; send its messages if it is active."""
-        bits = atomic_and(work.places, v, FAR)
+        places, bits = work.places, work.places[v]
+        while not compare_and_swap(places, v, bits, bits & FAR | mine):
+            bits = places[v]
         active = bits & FIRST != 0
         if bits & MESSAGE != 0:
-            active = vertex_compute(v, work.messages[v], state) or active
+            active = vertex_compute(v, atomic_load(work.messages, v), state) or active
         if active:
             send(v, threshold, state, graph, own, near_next, far, work, shared, thread)
 
@@ -111,7 +121,7 @@ def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVerti
     def compute(start, end, state, graph, own, work, shared, thread):
         """Compute the vertices near[start:end]."""
         near, near_next, far, _ = lists(work, shared)
-        threshold = work.thresholds[0]
+        threshold, mine = work.thresholds[0], turn(shared, thread)
         for position in range(start, end):
             if position + 2 * AHEAD < end:
                 fetch_vertex(np.int64(near[position + 2 * AHEAD]), graph, work)
@@ -119,13 +129,15 @@ def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVerti
                 fetch_arcs(np.int64(near[position + AHEAD]), graph)
             v = np.int64(near[position])
             if v != NO_VERTEX:
-                compute_vertex(v, threshold, state, graph, own, near_next, far, work, shared, thread)
+                compute_vertex(v, mine, threshold, state, graph, own, near_next, far, work, shared, thread)
 
     @device_function
     def go_on(state, graph, own, work, shared, thread):
-        """Compute vertices of this thread's ring, which may grow meanwhile; list those left for all threads."""
+        """Compute vertices of this thread's ring, which may grow meanwhile; list those left for all threads, and those
+        that another thread has computed in this superstep, and may still compute."""
         _, near_next, far, _ = lists(work, shared)
         threshold, cursors, first = work.thresholds[0], work.cursors, thread * RING
+        mine = turn(shared, thread)
         head, ring, left = cursors[WORDS * thread + LEFT], work.rings, np.int64(BUDGET)
         while left > 0 and head < cursors[WORDS * thread + ENTERED]:
             v = np.int64(ring[first + head % RING])
@@ -135,7 +147,10 @@ def make_near(vertex_compute: DeviceFunction, send: DeviceFunction) -> NearVerti
                 fetch_arcs(np.int64(ring[first + (head + AHEAD) % RING]), graph)
             head += 1
             cursors[WORDS * thread + LEFT] = head
-            compute_vertex(v, threshold, state, graph, own, near_next, far, work, shared, thread)
+            if is_of_another(work.places[v], mine):
+                append(near_next, cursors, WORDS * thread + NEAR_CURSOR, shared, NEAR_NEXT, v)
+                continue
+            compute_vertex(v, mine, threshold, state, graph, own, near_next, far, work, shared, thread)
             left -= 1 + np.int64(graph.offsets[v + 1]) - np.int64(graph.offsets[v])
         while head < cursors[WORDS * thread + ENTERED]:
             v = np.int64(ring[first + head % RING])

@@ -42,14 +42,16 @@ atomic_or = _read_modify_write("or")
 
 @intrinsic
 def atomic_load(typing_context: Any, array: Any, index: Any) -> Any:
-    """``atomic_load(array, i)``: the element as other threads last stored it (integers)."""
+    """``atomic_load(array, i)``: the element as other threads last stored it (integers, floats and booleans)."""
+    dtype = array.dtype
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = checked_pointer(context, builder, signature.args[0], args[0], args[1])
         width = context.get_abi_sizeof(pointer.type.pointee)
-        return builder.load_atomic(pointer, "seq_cst", width)
+        loaded = builder.load_atomic(pointer, "seq_cst", width)
+        return context.data_model_manager[dtype].from_data(builder, loaded)
 
-    return array.dtype(array, _INDEX), generate
+    return dtype(array, _INDEX), generate
 
 
 @intrinsic
