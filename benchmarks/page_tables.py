@@ -4,6 +4,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks.results import RESULTS, Row, all_needed, as_rows, csv_rows, distinct, named
@@ -14,7 +15,8 @@ CORES_AND_TRIANGLES = RESULTS / "2026-11-28-2-cores-core-triangles.csv"
 READING = RESULTS / "2026-11-28-2-cores-reading.csv"
 CUGRAPH = RESULTS / "2026-11-27-H100-cugraph.csv"
 BEYOND = RESULTS / "2026-11-29-H200-beyond.csv"
-LARGE = RESULTS / "2026-11-26-H100-large.csv"
+LARGE = RESULTS / "2026-11-29-H200-large.csv"
+THREADS = tuple(RESULTS / f"{name}-cores-threads.csv" for name in ("2026-11-29-16", "2026-11-28-2"))
 DISTRIBUTED = RESULTS / "2026-11-27-2-cores-distributed.csv"
 ALGORITHMS = RESULTS / "2026-11-29-2-cores-distributed-algorithms.csv"
 DISTRIBUTED_GPU = RESULTS / "2026-11-27-2xH200-distributed.csv"
@@ -26,6 +28,8 @@ NETWORKX_ON_GPU = RESULTS / "2026-11-29-H200-networkx.csv"
 LAYERS = RESULTS / "2026-11-29-H200-layers.csv"
 #: Files with rows that say nothing of an answer, for it was not compared.
 PARTLY_COMPARED = (NETWORKX, LAYERS)
+#: Runs are short if one thread takes less, in seconds.
+SHORT_SECONDS = 3e-4
 #: How graphs are named in tables, where otherwise than in rows.
 GRAPHS = {"lattice": "lattice 2048 x 2048", "one-way": "the same, 30% one-way"}
 #: How algorithms and programs are named in tables.
@@ -81,8 +85,8 @@ Rows = list[dict[str, str]]
 
 def is_ours(row: dict[str, str]) -> bool:
     """Whether a row is of edgewise, not of a rival."""
-    if "contender" in row:
-        return row["contender"].startswith("edgewise")
+    if "contender" in row:  # of benchmarks.threads it is a number of threads
+        return row["contender"].startswith(("edgewise", "default")) or row["contender"].endswith(" threads")
     return not row.get("what", "").startswith(("cuGraph", *OTHER_WAYS))
 
 
@@ -240,6 +244,34 @@ def large_table(rows: Rows) -> str:
         for name in dict.fromkeys(row["algorithm"] for row in rows)
     ]
     return markdown(["", *heads], body)
+
+
+def threads_words(*files: Rows) -> str:
+    """What the default number of threads costs beside the best, and what all threads cost beside the default."""
+    return "\n\n".join(map(_threads_of_machine, files))
+
+
+def _threads_of_machine(rows: Rows) -> str:
+    pairs: dict[str, dict[str, float]] = {}
+    for row in rows:
+        pairs.setdefault(f"{row['algorithm']} on {row['graph']}", {})[row["contender"]] = float(
+            row["seconds"]
+        )
+    cores, arcs = rows[0]["cores"], [int(row["arcs"]) for row in rows]
+    default = {pair: seconds.pop("default") for pair, seconds in pairs.items()}
+    costs = {pair: default[pair] / min(seconds.values()) for pair, seconds in pairs.items()}
+    of_all = {pair: seconds[f"{cores} threads"] / default[pair] for pair, seconds in pairs.items()}
+    short = [of_all[pair] for pair, seconds in pairs.items() if seconds["1 threads"] < SHORT_SECONDS]
+    within = [sum(cost <= bound for cost in costs.values()) for bound in (1.2, 1.35)]
+    worst = max(costs, key=costs.__getitem__)
+    return words(
+        f"On {cores} cores ({rows[0]['machine']}), with graphs of {min(arcs)} to {1e-6 * max(arcs):.3g} M arcs, the",
+        f"default takes at most 1.2 times as long as the best number for {within[0]} of {len(costs)} pairs of run and",
+        f"graph, at most 1.35 times for {within[1]}; {median(costs.values()):.2f} times at the median, and at most",
+        f"{costs[worst]:.2f} times, for {worst} ({significant(1e3 * default[worst])} ms). With all {cores}",
+        f"threads runs take {median(of_all.values()):.2f} times as long as with the default at the median,",
+        f"{median(short):.2f} times if one thread takes less than {1e3 * SHORT_SECONDS:g} ms.",
+    )
 
 
 def ranks_table(rows: Rows) -> str:
@@ -440,6 +472,7 @@ def blocks() -> dict[str, dict[str, str]]:
             "cugraph": table_of(cugraph_table, CUGRAPH),
             "beyond": table_of(beyond_words, BEYOND),
             "large": table_of(large_table, LARGE),
+            "threads": table_of(threads_words, *THREADS),
             "lacking": lacking_table(),
         },
         "docs/distributed.md": {

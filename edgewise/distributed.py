@@ -329,13 +329,16 @@ def run(
         prepared: Any = prepared_for(
             type(instance), graph, device if on_gpu else "cpu", schedule_of_rank(name, schedule), make=make
         )
+        kept = None
         if checkpoint is not None:
-            every = EVERY if every is None else every
-            prepared.checkpoints = Checkpoints(checkpoint, every, group, name)
+            kept = Checkpoints(checkpoint, EVERY if every is None else every, group, name)
+        prepared.checkpoints = kept
         try:
             found: DistributedResult = prepared.run(dict(instance.values), **how)
         finally:
             prepared.checkpoints = None
+            if kept is not None:
+                kept.let_go()
         return found
 
 

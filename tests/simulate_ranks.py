@@ -97,8 +97,12 @@ def run_on_ranks(size, program, graph, values, folder=None, **how):
         prepared = InThread(group, program, graph, "cuda", ew.Schedule())
         if folder is not None:
             prepared.checkpoints = Checkpoints(folder, 2, group, program.__name__)
-        for _ in range(1 if folder else 2):  # the second run is laid out already
-            result = prepared.run(dict(values), **{**asked, **how})
+        try:
+            for _ in range(1 if folder else 2):  # the second run is laid out already
+                result = prepared.run(dict(values), **{**asked, **how})
+        finally:
+            if prepared.checkpoints is not None:
+                prepared.checkpoints.let_go()
         return result.gather(), result
 
     return on_threads(size, run)

@@ -3,6 +3,8 @@
 import json
 import os
 import stat
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from edgewise.errors import OutputError, ParameterError
 
 WHAT = {"program": "a", "graph": "g", "value of k": "2"}
 FIRST, SECOND = np.arange(5.0), np.array([True, False])
+MADE: list[Checkpoints] = []
 
 
 @needs_torch
@@ -65,19 +68,44 @@ def folder(tmp_path: Path) -> Path:
     assert kept.begin(WHAT) is None
     kept.write(2, [0, 5], [SECOND, FIRST])
     kept.write(4, [0, 5], [FIRST, SECOND])
+    kept.let_go()
     return tmp_path / "kept"
 
 
 def checkpoints(folder: Path) -> Checkpoints:
-    return Checkpoints(folder, 2, Group(0, 1), "Some")
+    MADE.append(Checkpoints(folder, 2, Group(0, 1), "Some"))
+    return MADE[-1]
+
+
+@pytest.fixture(autouse=True)
+def let_go() -> Iterator[None]:
+    """Folders stay locked no longer than a test."""
+    yield
+    for each in MADE:
+        each.let_go()
+    MADE.clear()
 
 
 def restored(folder: Path, num_vertices: int = 5, superstep: int = 4) -> list[np.ndarray]:
     kept, taken = checkpoints(folder), list[np.ndarray]()
-    found = kept.begin(WHAT)
-    assert found is not None and found.superstep == superstep
-    kept.restore(found, num_vertices, lambda of: [FIRST, SECOND], lambda of, arrays: taken.extend(arrays))
+    try:
+        found = kept.begin(WHAT)
+        assert found is not None and found.superstep == superstep
+        kept.restore(found, num_vertices, lambda of: [FIRST, SECOND], lambda of, arrays: taken.extend(arrays))
+    finally:
+        kept.let_go()
     return taken
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_the_folder_of_another_run_is_refused(folder: Path) -> None:
+    running, later = checkpoints(folder), checkpoints(folder)
+    assert running.begin(WHAT) is not None
+    with pytest.raises(OutputError, match=r"another run is using the folder of .*; name another"):
+        later.begin(WHAT)
+    running.let_go()
+    assert later.begin(WHAT) is not None
+    later.let_go()
 
 
 def test_the_last_complete_checkpoint_is_restored(folder: Path) -> None:

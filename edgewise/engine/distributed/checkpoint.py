@@ -5,6 +5,8 @@ vertices that are active. When all files are there, the first rank writes which 
 ``checkpoint.json``, in one step; until then, what it named before counts. So a checkpoint is whole, or there is none.
 Older files are removed after that, and all of them when the run has ended.
 
+The first rank holds the lock of the folder while a run goes on, so that no other run removes what it has kept.
+
 The lengths of arrays follow from the graph and the program, so nothing in a file says how much memory to take; and a
 file has to have the digest that ``checkpoint.json`` names. Compiled code uses the values, so the folder has to be
 the user's own.
@@ -19,6 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 from edgewise.engine.distributed.group import Group
 from edgewise.errors import OutputError, ParameterError
@@ -72,6 +79,7 @@ class Checkpoints:
             )
         self.folder, self.every, self._group, self._name = Path(folder), every, group, name
         self._written: list[str] = []
+        self._locked: int | None = None
 
     def begin(self, what: Digests) -> Found | None:
         """What an interrupted run has left, the same on all ranks.
@@ -81,12 +89,13 @@ class Checkpoints:
 
         Raises:
             ParameterError: what was left is damaged, or of another run.
-            OutputError: see above.
+            OutputError: see above; or another run is using the folder, where its file system knows locks of folders.
         """
         text, refused = b"", ""
         if self._group.rank == 0:
             try:
                 self._make_folder()
+                self._lock_folder()
                 text = self._read_text()
             except OutputError as error:
                 refused = str(error)
@@ -120,6 +129,28 @@ class Checkpoints:
                 f"{self._name}: the folder of checkpoints {self.folder} {reason}, and a run goes on with what is in "
                 "it; name a folder of your own (mode 700)"
             )
+
+    def _lock_folder(self) -> None:
+        """Lock the folder until `let_go`, or the end of the process. Raises OutputError if another run has locked it."""
+        if fcntl is None:
+            return
+        self._locked = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(self._locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.let_go()
+            raise OutputError(
+                f"{self._name}: another run is using the folder of checkpoints {self.folder}; name another folder, or "
+                "wait for its end"
+            ) from None
+        except OSError:  # a file system without such locks, as NFS
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Unlock the folder, whether the run has ended or not."""
+        if self._locked is not None:
+            os.close(self._locked)
+        self._locked = None
 
     def _read_text(self) -> bytes:
         try:

@@ -1,5 +1,6 @@
 """Whether the ranks of a program form a grid."""
 
+import ast
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,9 @@ from edgewise.engine.distributed.partition import Ranges
 from edgewise.engine.distributed.reads import Reads, reads_elsewhere, wanted_of
 from edgewise.engine.lowering.binding import Binding
 from edgewise.errors import DistributedError
+from edgewise.program.declare import ACTIVE
+from edgewise.program.inspect import Specification
+from edgewise.program.source import all_references
 from edgewise.schedule import Ranks
 
 #: In a grid, ranks wait for each other once more in a superstep, which takes as long as sending about so many bytes
@@ -63,6 +67,8 @@ class Divided(NamedTuple):
             why = (
                 why or "each rank reads only its own rows of the file, and in a grid it needs those of others"
             )
+        if asked.grid == "auto" and self.binding.spec.best_first and _begins_everywhere(self.binding.spec):
+            why = why or "the vertex with the best message begins alone, and in a grid no rank has all its out-edges"
         if why:
             return None, f"{by_vertices}, and there is no grid: {why}"
         grid, in_grid = grid_of(group), f"a grid of {side_of(group.size)} by {side_of(group.size)} ranks"
@@ -103,6 +109,18 @@ class Divided(NamedTuple):
         sources = sum(of[name].itemsize for name in self._fields_at_sources())
         targets = sum(of[name].itemsize for name in self.reads.across)
         return Itemsizes(self.message.itemsize, sources, targets)
+
+
+def _begins_everywhere(spec: Specification) -> bool:
+    """Whether all vertices are active at first, as far as the text of the program tells."""
+    function = spec.functions["initialize"]
+    values = {each.name: each.value for each in all_references(function.function)}
+    returned = [node.value for node in ast.walk(function.tree) if isinstance(node, ast.Return)]
+    return all(
+        each is not None
+        and (each.value if isinstance(each, ast.Constant) else values.get(ast.unparse(each))) is ACTIVE
+        for each in returned
+    )
 
 
 def agree(name: str, group: Group, asked: Ranks, has_limit: bool) -> bool:
