@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.results import RESULTS, Row, all_needed, as_rows, csv_rows, distinct, named
 from benchmarks.table import markdown
 
-CENTRALITIES = RESULTS / "2026-11-27-2-cores-centralities.csv"
+CENTRALITIES = RESULTS / "2026-11-29-2-cores-centralities.csv"
 CORES_AND_TRIANGLES = RESULTS / "2026-11-28-2-cores-core-triangles.csv"
 READING = RESULTS / "2026-11-28-2-cores-reading.csv"
 CUGRAPH = RESULTS / "2026-11-27-H100-cugraph.csv"

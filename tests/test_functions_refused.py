@@ -7,6 +7,7 @@ import textwrap
 import numpy as np
 import pytest
 from function_cases import CYCLE, refusal
+from numba.core import errors
 
 import edgewise as ew
 from edgewise.run import Prepared
@@ -286,6 +287,22 @@ def test_syntax_and_values_that_compiled_code_does_not_have(make, tmp_path, body
         text = refusal(program, check=check)
         assert SYNTAX[body] in text and len(text) < 500
         assert re.match(rf"({end}|<lambda>) in func_program.py, line \d+: ", text)
+
+
+class Coloured(errors._DummyColorScheme):
+    """As numba writes its messages where colorama is installed."""
+
+    def highlight(self, msg):
+        return f"\x1b[1m{msg}\x1b[0m"
+
+    code = errmsg = filename = indicate = reset = highlight
+
+
+def test_colours_in_what_numba_says_are_left_out(make, monkeypatch):
+    monkeypatch.setattr(errors, "_termcolor_inst", Coloured())
+    assert "it does not know DICT, of the type dict" in refusal(make("a = DICT[1]", before="DICT = {1: 2}"))
+    text = refusal(make(f"state.n[v] = v + {2**1000}"))
+    assert "Int value is too large: 107" in text and "\x1b" not in text
 
 
 def test_patterns_of_values_are_compiled(make):

@@ -32,6 +32,7 @@ from edgewise.graph.layers import (
     save_in_layers,
 )
 from edgewise.graph.layers import making as making_layers
+from edgewise.memory import in_turn
 from edgewise.schedule import Layered, Schedule
 
 #: What `Layered.file` is for a file beside that of the graph.
@@ -221,7 +222,8 @@ def _made(name: str, graph: Graph, roots: np.ndarray, making: Making) -> Found:
     started, taken = time.perf_counter(), 0
     if making.limit is not None and not graph.built_on_gpu:
         taken, most = making_layers(graph)
-        needed = max(most, search_memory(graph, Schedule()).most, taken + making.after)
+        search = in_turn(graph.looking_up(graph.ids_of(roots)), search_memory(graph, Schedule()))
+        needed = max(most, search.most, taken + making.after)
         check_limit(f"{name}: making layers", making.limit, needed)
     made = put_in_layers(graph, making.levels_from(roots), roots)
     keep_in_layers(graph, made)

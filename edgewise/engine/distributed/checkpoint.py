@@ -131,7 +131,7 @@ class Checkpoints:
             )
 
     def _lock_folder(self) -> None:
-        """Lock the folder until `let_go`, or the end of the process. Raises OutputError if another run has locked it."""
+        """Lock the folder until `let_go`, or the end of the process. Raises OutputError if another run has."""
         if fcntl is None:
             return
         self._locked = os.open(self.folder, os.O_RDONLY)

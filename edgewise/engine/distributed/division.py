@@ -68,7 +68,10 @@ class Divided(NamedTuple):
                 why or "each rank reads only its own rows of the file, and in a grid it needs those of others"
             )
         if asked.grid == "auto" and self.binding.spec.best_first and _begins_everywhere(self.binding.spec):
-            why = why or "the vertex with the best message begins alone, and in a grid no rank has all its out-edges"
+            why = (
+                why
+                or "the vertex with the best message begins alone, and in a grid no rank has all its out-edges"
+            )
         if why:
             return None, f"{by_vertices}, and there is no grid: {why}"
         grid, in_grid = grid_of(group), f"a grid of {side_of(group.size)} by {side_of(group.size)} ranks"

@@ -261,7 +261,7 @@ def _return_type(compiled: CompiledProgram, spec: Specification, name: str, *arg
 
 def _in_users_terms(function: UserFunction, error: Exception, keeps_messages: bool) -> ProgramError:
     """numba's message, shortened to what it could not do and the user's line."""
-    text = str(error)
+    text = _COLOURS.sub("", str(error))
     owner, line = _place(function, text, getattr(error, "loc", None))
     if "NRT required" in text or "lookup failed for function" in text:
         for node in ast.walk(owner.tree):
@@ -283,6 +283,8 @@ def _in_users_terms(function: UserFunction, error: Exception, keeps_messages: bo
     )
 
 
+#: What numba writes for a terminal between the words of a message, where colorama is installed.
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 #: How numba writes the type of messages that are not combined, which no other array has.
 _MESSAGES = re.compile(r"array\([^()]*, 1d, A\)")
 _USES = (
