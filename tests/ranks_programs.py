@@ -1,6 +1,7 @@
 """A script for several ranks: every program on many graphs, compared bit for bit with a run by one process.
 
-``ranks_programs.py few`` takes some of the cases; with ``grid``, ranks are in a grid, which some programs refuse.
+``ranks_programs.py few`` takes some of the cases of each program; with ``grid``, ranks are in a grid, which some
+programs refuse, and ``few`` are some of the others.
 Compiled code is shared by the cache: first each rank compiles its share of the programs.
 """
 
@@ -56,6 +57,8 @@ FEW = (
 )
 FEW_IN_GRID = ("bfs", "every aggregator", "arcs")
 FEW_GRAPHS = ("no vertices", "one vertex", "star in", "undirected", "just over a block")
+#: Graphs that the other programs run on, with ``few``.
+FEWER_GRAPHS = ("star in", "undirected")
 
 
 class Case(NamedTuple):
@@ -126,15 +129,17 @@ def undirected(graph: ew.Graph) -> ew.Graph:
     )
 
 
-def cases(few: tuple[str, ...] | None) -> list[Case]:
-    """All runs, or those of a few programs. The runs of one program follow each other, the first one on a graph with
-    arcs."""
+def cases(few: tuple[str, ...] | None, others: bool = False) -> list[Case]:
+    """All runs, or those of a few programs, and fewer of the others. The runs of one program follow each other, the
+    first one on a graph with arcs."""
     found, graphs = list[Case](), battery.graphs()
     for i, (name, program, values_for) in enumerate(programs()):
-        if few and name not in few:
+        is_few = few is not None and name in few
+        if few and not (is_few or others):
             continue
+        always = (FEW_GRAPHS if is_few else FEWER_GRAPHS) if few else ALWAYS
         for j, (where, graph) in enumerate(sorted(graphs.items(), key=lambda each: each[0] != "undirected")):
-            if where not in (FEW_GRAPHS if few else ALWAYS) and (few or (i + j) % 3):
+            if where not in always and (few or (i + j) % 3):
                 continue
             if (
                 hasattr(program, "source" if program is not rank_cases.Chosen else "root")
@@ -148,9 +153,9 @@ def cases(few: tuple[str, ...] | None) -> list[Case]:
                 how = {"max_supersteps": 12}
             values = values_for(program, graph)
             found.append(Case(name, where, program, graph, values, how, 1 + (i + j) % 3))
-            if where == "undirected":
+            if where == "undirected" and (is_few or not few):
                 found += at_limits(found[-1])
-    return found + real_cases({case.program for case in found} if few else None)
+    return found + real_cases({case.program for case in found if case.name in few} if few else None)
 
 
 def at_limits(case: Case) -> list[Case]:
@@ -281,7 +286,7 @@ def use_small_pieces() -> None:
 def main() -> None:
     group, in_grid, refused = connect(), "grid" in sys.argv, dict[str, str]()
     few = (FEW_IN_GRID if in_grid else FEW) if "few" in sys.argv else None
-    found = cases(few)
+    found = cases(few, others=not in_grid)
     compile_share(found, group)
     use_small_pieces()
     wrong = [

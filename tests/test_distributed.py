@@ -10,13 +10,13 @@ pytestmark = needs_torch
 
 @pytest.mark.more
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_some_programs_give_the_answers_of_one_rank(ranks: int) -> None:
+def test_programs_give_the_answers_of_one_rank(ranks: int) -> None:
     check(ranks, "few")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_all_programs_give_the_answers_of_one_rank(ranks: int) -> None:
+def test_programs_give_the_answers_of_one_rank_on_all_graphs(ranks: int) -> None:
     check(ranks, "all")
 
 

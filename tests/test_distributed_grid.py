@@ -150,7 +150,7 @@ def test_a_grid_on_gpus_is_refused_before_one_is_looked_for(monkeypatch: pytest.
 
 
 @needs_torch
-@pytest.mark.slow
+@pytest.mark.more
 def test_what_is_counted_is_sent_and_the_smaller_is_taken(tmp_path: Path) -> None:
     assert "grids are as they should be" in run_ranks(4, "ranks_grid.py", str(tmp_path), seconds=100)
 
