@@ -199,9 +199,10 @@ def readme() -> dict[str, str]:
 
 def documents() -> dict[str, dict[str, str]]:
     """What is put into places of each document, by its path."""
-    made = {"README.md": readme(), **page_tables.blocks(), **page_docs.blocks()}
-    for name, blocks in page_gpu.blocks().items():
-        made[name] = made.get(name, {}) | blocks
+    made = {"README.md": readme()}
+    for module in (page_tables, page_docs, page_gpu):
+        for name, blocks in module.blocks().items():
+            made[name] = made.get(name, {}) | blocks
     return made
 
 

@@ -1,12 +1,29 @@
-"""The tables of docs/approx.md, docs/layers.md and docs/memory.md; see `benchmarks.page`."""
+"""The tables of docs/approx.md, docs/layers.md and docs/memory.md, and what docs/benchmarks.md says of threads and of a
+graph that fits in no GPU; see `benchmarks.page`."""
 
-from benchmarks.page_tables import GRAPHS, LAYERS, NAMES, RESULTS, Rows, significant, table_of
+from statistics import median
+
+from benchmarks.page_tables import (
+    GRAPHS,
+    LAYERS,
+    NAMES,
+    RESULTS,
+    Rows,
+    listed,
+    significant,
+    table_of,
+    words,
+)
 from benchmarks.table import markdown
 
 APPROX = RESULTS / "2026-11-29-H200-approx.csv"
 APPROX_BUILDING = RESULTS / "2026-11-29-H200-approx-building.csv"
 CORES = RESULTS / "2026-11-29-H200-cores.csv"
 LARGER = RESULTS / "2026-11-29-2-cores-from-file-larger.csv"
+LARGE = RESULTS / "2026-11-29-H200-large.csv"
+THREADS = tuple(RESULTS / f"{name}-cores-threads.csv" for name in ("2026-11-29-16", "2026-11-28-2"))
+#: Runs are short if one thread takes less, long if the default takes more, in seconds; and a few calls.
+SHORT_SECONDS, LONG_SECONDS, FEW_CALLS = 3e-4, 1e-3, 2
 #: Making approximate graphs of R-MAT of scale 22: what it is called, and the paper's seconds.
 MAKING = {
     "coalesce": ("coalescing", "8 s"),
@@ -132,6 +149,79 @@ def larger_table(rows: Rows) -> str:
     return markdown(head, body, left=3)
 
 
+def large_words(rows: Rows) -> str:
+    """Seconds of first and second calls on a graph that fits in no GPU, and how fast PageRank reads it."""
+    places = {"False": "NumPy's array", "True": "the driver's memory"}
+    heads = [f"{place}: {call}" for place in places.values() for call in ("first call", "second")]
+    found = {(row["algorithm"], row["locked"]): row for row in rows}
+    body = [
+        [
+            NAMES[name],
+            *(
+                f"{float(found[name, locked][call]):.3g} s"
+                for locked in places
+                for call in ("first", "second")
+            ),
+        ]
+        for name in dict.fromkeys(row["algorithm"] for row in rows)
+    ]
+    reading = []
+    for locked, place in places.items():
+        row = found["pagerank", locked]
+        seconds, link = float(row["iteration"]), 1e-9 * float(row["link"])
+        rate = 4e-9 * int(row["arcs"]) / seconds
+        reading.append(
+            f"{seconds:.2f} s from {place}, {rate:.0f} GB/s, {rate / link:.0%} of what copies reached there"
+        )
+    arcs, vertices = (int(rows[0][each]) for each in ("arcs", "vertices"))
+    gpu = rows[0]["machine"].split(";")[0]
+    said = words(
+        f"{vertices:,} vertices and {arcs:,} arcs, {4e-9 * arcs:.0f} GB of targets, on one {gpu}, of whose memory",
+        f"`memory_limit` leaves {rows[0]['limit']}. An iteration of PageRank reads all targets in sequence: in",
+        f"{listed(reading)}.",
+    )
+    return f"{markdown(['', *heads], body)}\n\n{said}"
+
+
+def threads_words(*files: Rows) -> str:
+    """What the default number of threads costs beside the best, and what all threads cost beside the default."""
+    return "\n\n".join(map(_threads_of_machine, files))
+
+
+def _threads_of_machine(rows: Rows) -> str:
+    pairs: dict[str, dict[str, float]] = {}
+    calls: dict[str, int] = {}
+    for row in rows:
+        pair = f"{row['algorithm']} on {row['graph']}"
+        pairs.setdefault(pair, {})[row["contender"]] = float(row["seconds"])
+        calls[pair] = min(int(row["calls"]), calls.get(pair, int(row["calls"])))
+    cores, machine = rows[0]["cores"], listed(sorted({row["machine"] for row in rows}))
+    arcs, bounds = [int(row["arcs"]) for row in rows], (1.2, 1.35)
+    default = {pair: seconds.pop("default") for pair, seconds in pairs.items()}
+    costs = {pair: default[pair] / min(seconds.values()) for pair, seconds in pairs.items()}
+    of_all = {pair: seconds[f"{cores} threads"] / default[pair] for pair, seconds in pairs.items()}
+    short = [of_all[pair] for pair, seconds in pairs.items() if seconds["1 threads"] < SHORT_SECONDS]
+    within = [sum(cost <= bound for cost in costs.values()) for bound in bounds]
+    beyond = sorted((pair for pair, cost in costs.items() if cost > bounds[1]), key=default.__getitem__)
+    long = [
+        f"{pair} ({costs[pair]:.2f}, {significant(1e3 * default[pair])} ms, calls: {calls[pair]})"
+        for pair in beyond
+        if default[pair] > LONG_SECONDS
+    ]
+    few, brief = sum(each <= FEW_CALLS for each in calls.values()), len(beyond) - len(long)
+    return words(
+        f"On {cores} cores ({machine}), with graphs of {min(arcs)} to {1e-6 * max(arcs):.3g} M arcs, the",
+        f"default takes at most {bounds[0]} times as long as the best number for {within[0]} of {len(costs)} pairs of",
+        f"run and graph, at most {bounds[1]} times for {within[1]}; {median(costs.values()):.2f} times at the median,",
+        f"and {max(costs.values()):.2f} at most. Of the {len(beyond)} pairs beyond, {brief} take less",
+        f"than {1e3 * LONG_SECONDS:g} ms, for which waking other threads takes as long again"
+        + (f"; the others are {listed(long)}." if long else "."),
+        f"With all {cores} threads runs take {median(of_all.values()):.2f} times as long as with the default at the",
+        f"median, {median(short):.2f} times if one thread takes less than {1e3 * SHORT_SECONDS:g} ms. One or two calls",
+        f"of each number count for {few} of the pairs, for others more.",
+    )
+
+
 def blocks() -> dict[str, dict[str, str]]:
     """What is put into places of the documents, by their names."""
     return {
@@ -139,6 +229,10 @@ def blocks() -> dict[str, dict[str, str]]:
             "making approximate graphs": table_of(approx_building_table, APPROX_BUILDING),
             "calls on approximate graphs": table_of(approx_table, APPROX),
             "cores beyond memory": table_of(cores_table, CORES),
+        },
+        "docs/benchmarks.md": {
+            "large": table_of(large_words, LARGE),
+            "threads": table_of(threads_words, *THREADS),
         },
         "docs/layers.md": table_of(layers_tables, LAYERS),
         "docs/memory.md": {"larger than memory": table_of(larger_table, LARGER)},

@@ -4,7 +4,6 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from benchmarks.results import RESULTS, Row, all_needed, as_rows, csv_rows, distinct, named
@@ -15,8 +14,6 @@ CORES_AND_TRIANGLES = RESULTS / "2026-11-28-2-cores-core-triangles.csv"
 READING = RESULTS / "2026-11-28-2-cores-reading.csv"
 CUGRAPH = RESULTS / "2026-11-27-H100-cugraph.csv"
 BEYOND = RESULTS / "2026-11-29-H200-beyond.csv"
-LARGE = RESULTS / "2026-11-29-H200-large.csv"
-THREADS = tuple(RESULTS / f"{name}-cores-threads.csv" for name in ("2026-11-29-16", "2026-11-28-2"))
 DISTRIBUTED = RESULTS / "2026-11-27-2-cores-distributed.csv"
 ALGORITHMS = RESULTS / "2026-11-29-2-cores-distributed-algorithms.csv"
 DISTRIBUTED_GPU = RESULTS / "2026-11-27-2xH200-distributed.csv"
@@ -28,8 +25,6 @@ NETWORKX_ON_GPU = RESULTS / "2026-11-29-H200-networkx.csv"
 LAYERS = RESULTS / "2026-11-29-H200-layers.csv"
 #: Files with rows that say nothing of an answer, for it was not compared.
 PARTLY_COMPARED = (NETWORKX, LAYERS)
-#: Runs are short if one thread takes less, in seconds.
-SHORT_SECONDS = 3e-4
 #: How graphs are named in tables, where otherwise than in rows.
 GRAPHS = {"lattice": "lattice 2048 x 2048", "one-way": "the same, 30% one-way"}
 #: How algorithms and programs are named in tables.
@@ -227,53 +222,6 @@ def beyond_words(rows: Rows) -> str:
     )
 
 
-def large_table(rows: Rows) -> str:
-    """Seconds of first and second calls on a graph that fits in no GPU."""
-    places = {"False": "NumPy's array", "True": "the driver's memory"}
-    heads = [f"{place}: {call}" for place in places.values() for call in ("first call", "second")]
-    found = {(row["algorithm"], row["locked"]): row for row in rows}
-    body = [
-        [
-            NAMES[name],
-            *(
-                f"{float(found[name, locked][call]):.3g} s"
-                for locked in places
-                for call in ("first", "second")
-            ),
-        ]
-        for name in dict.fromkeys(row["algorithm"] for row in rows)
-    ]
-    return markdown(["", *heads], body)
-
-
-def threads_words(*files: Rows) -> str:
-    """What the default number of threads costs beside the best, and what all threads cost beside the default."""
-    return "\n\n".join(map(_threads_of_machine, files))
-
-
-def _threads_of_machine(rows: Rows) -> str:
-    pairs: dict[str, dict[str, float]] = {}
-    for row in rows:
-        pairs.setdefault(f"{row['algorithm']} on {row['graph']}", {})[row["contender"]] = float(
-            row["seconds"]
-        )
-    cores, arcs = rows[0]["cores"], [int(row["arcs"]) for row in rows]
-    default = {pair: seconds.pop("default") for pair, seconds in pairs.items()}
-    costs = {pair: default[pair] / min(seconds.values()) for pair, seconds in pairs.items()}
-    of_all = {pair: seconds[f"{cores} threads"] / default[pair] for pair, seconds in pairs.items()}
-    short = [of_all[pair] for pair, seconds in pairs.items() if seconds["1 threads"] < SHORT_SECONDS]
-    within = [sum(cost <= bound for cost in costs.values()) for bound in (1.2, 1.35)]
-    worst = max(costs, key=costs.__getitem__)
-    return words(
-        f"On {cores} cores ({rows[0]['machine']}), with graphs of {min(arcs)} to {1e-6 * max(arcs):.3g} M arcs, the",
-        f"default takes at most 1.2 times as long as the best number for {within[0]} of {len(costs)} pairs of run and",
-        f"graph, at most 1.35 times for {within[1]}; {median(costs.values()):.2f} times at the median, and at most",
-        f"{costs[worst]:.2f} times, for {worst} ({significant(1e3 * default[worst])} ms). With all {cores}",
-        f"threads runs take {median(of_all.values()):.2f} times as long as with the default at the median,",
-        f"{median(short):.2f} times if one thread takes less than {1e3 * SHORT_SECONDS:g} ms.",
-    )
-
-
 def ranks_table(rows: Rows) -> str:
     """Two ranks beside one, and the bytes that they send beside the least that they could."""
     found = {(row["program"], row["ranks"]): row for row in rows}
@@ -451,13 +399,30 @@ def lacking(rows: Rows) -> list[str]:
 
 
 def lacking_table() -> str:
-    """The committed files of rows, and what they lack."""
+    """The committed files of rows: on what machine and of what commit they are, and what they lack."""
     files = {path: csv_rows(path) for path in sorted(RESULTS.rglob("*.csv"))}
     body = [
-        [path.relative_to(RESULTS).as_posix(), ", ".join(lacking(rows)), f"{len(rows):,}"]
+        [
+            path.relative_to(RESULTS).as_posix(),
+            _only({_processor(row.get("machine", "")) for row in rows}),
+            _only({row.get("commit", "")[:8] for row in rows}),
+            ", ".join(lacking(rows)),
+            f"{len(rows):,}",
+        ]
         for path, rows in files.items()
     ]
-    return markdown(["file", "lacks", "rows"], body, left=2)
+    return markdown(["file", "machine", "commit", "lacks", "rows"], body, left=4)
+
+
+def _processor(machine: str) -> str:
+    """The GPU or the processor of a machine, which stands before the versions, or after them."""
+    parts = machine.split("; ")
+    return parts[-1] if parts[0].startswith("python") else parts[0]
+
+
+def _only(values: set[str]) -> str:
+    """The value that all rows have, or how many there are."""
+    return next(iter(values)) if len(values) == 1 else f"{len(values)} of them"
 
 
 def blocks() -> dict[str, dict[str, str]]:
@@ -471,8 +436,6 @@ def blocks() -> dict[str, dict[str, str]]:
             "reading": table_of(reading_table, READING),
             "cugraph": table_of(cugraph_table, CUGRAPH),
             "beyond": table_of(beyond_words, BEYOND),
-            "large": table_of(large_table, LARGE),
-            "threads": table_of(threads_words, *THREADS),
             "lacking": lacking_table(),
         },
         "docs/distributed.md": {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import page, page_gpu, page_tables, scaling_tables
+from benchmarks import page, page_docs, page_gpu, page_tables, scaling_tables
 from benchmarks.papers.command import options_of
 from benchmarks.table import fill, filled, show
 
@@ -16,7 +16,7 @@ COMMITTED = page_tables.csv_rows
 JUDGED = (
     page.CPU, page.LAYERS, page_gpu.GPU, page_gpu.H100, page_gpu.CLUSTERS, page_gpu.AUTOMATIC,
     page_tables.CENTRALITIES, page_tables.CORES_AND_TRIANGLES,
-    page_tables.READING, page_tables.CUGRAPH, page_tables.BEYOND, page_tables.LARGE,
+    page_tables.READING, page_tables.CUGRAPH, page_tables.BEYOND, page_docs.LARGE, *page_docs.THREADS,
     page_tables.DISTRIBUTED, page_tables.ALGORITHMS, page_tables.DISTRIBUTED_GPU, page_tables.DISTRIBUTED_AGAIN,
     page_tables.GRID, page_tables.NETWORKX, page_tables.NETWORKX_ON_GPU,
 )  # fmt: skip

@@ -255,7 +255,7 @@ def test_documents_link_to_the_rows_of_their_tables() -> None:
         "docs/benchmarks.md": (
             page_tables.CENTRALITIES, page_tables.CORES_AND_TRIANGLES,
             page_tables.READING, page_tables.CUGRAPH, page_gpu.AUTOMATIC,
-            page_gpu.GPU, page_tables.BEYOND, page_tables.LARGE, *page_tables.THREADS,
+            page_gpu.GPU, page_tables.BEYOND, page_docs.LARGE, *page_docs.THREADS,
         ),
         "docs/approx.md": (page_docs.APPROX, page_docs.CORES),
         "docs/gpu.md": (page_gpu.CLUSTERS,),
