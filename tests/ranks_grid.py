@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from components import Components
 from ranks_files import BESIDE, M, drawn, resident
 
 import edgewise as ew
@@ -60,32 +61,8 @@ class Marks(AllSend):
         return state.value[edge.source]
 
 
-class Labels(ew.Program):
-    """The least label; all vertices begin."""
-
-    label = ew.vertex("int64")
-    combine = ew.MIN
-    asynchronous = True
-
-    @staticmethod
-    def initialize(v, state):
-        state.label[v] = v
-        return ew.ACTIVE
-
-    @staticmethod
-    def edge_compute(edge, state):
-        return state.label[edge.source]
-
-    @staticmethod
-    def vertex_compute(v, message, state):
-        if message < state.label[v]:
-            state.label[v] = message
-            return ew.ACTIVE
-        return ew.HALT
-
-
-class FewLabels(Labels):
-    """The same; not all vertices begin."""
+class FewLabels(Components):
+    """Not all vertices begin."""
 
     @staticmethod
     def initialize(v, state):
@@ -153,10 +130,10 @@ def check_refused() -> None:
     assert said.endswith("there is no grid: memory_limit is given, and in a grid ranks copy their arcs"), said
     said = line_of(ew.run(AllSend(), graph, distributed=ew.Ranks(grid=True), max_supersteps=2))
     assert said == "a grid of 2 by 2 ranks, as asked", said
-    said = line_of(ew.run(Labels(), graph, distributed=True))
+    said = line_of(ew.run(Components(), graph, distributed=True))
     why = "the vertex with the best message begins alone, and in a grid no rank has all its out-edges"
     assert said == f"each rank has the arcs of its vertices, and there is no grid: {why}", said
-    said = line_of(ew.run(Labels(), graph, distributed=ew.Ranks(grid=True)))
+    said = line_of(ew.run(Components(), graph, distributed=ew.Ranks(grid=True)))
     assert said == "a grid of 2 by 2 ranks, as asked", said
     assert "if all vertices send" in line_of(ew.run(FewLabels(), graph, distributed=True))
     own = int(os.environ["RANK"])

@@ -1,31 +1,22 @@
 """Asynchronous programs on more threads than processors: one may be stopped anywhere while it computes a vertex."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 
 import edgewise as ew
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
-class SlowPaths(ew.Program):
+from sssp import SSSP
+
+
+class SlowPaths(SSSP):
     """Shortest paths that take long between the look at a distance and the change of it."""
 
-    source = ew.parameter(ew.VERTEX)
     steps = ew.parameter("int64")
-    distance = ew.vertex(ew.WEIGHT, init=ew.INFINITY)
     noise = ew.vertex("float64")
-    weight = ew.edge(ew.WEIGHT)
-    combine = ew.MIN
-    asynchronous = True
-
-    @staticmethod
-    def initialize(v, state):
-        if v == state.source:
-            state.distance[v] = 0
-            return ew.ACTIVE
-        return ew.HALT
-
-    @staticmethod
-    def edge_compute(edge, state):
-        return state.distance[edge.source] + edge.weight
 
     @staticmethod
     def vertex_compute(v, message, state):
