@@ -61,6 +61,12 @@ class Marks(AllSend):
         return state.value[edge.source]
 
 
+class LimitedLabels(Components):
+    """With a limit, no vertex waits."""
+
+    max_supersteps = 3
+
+
 class FewLabels(Components):
     """Not all vertices begin."""
 
@@ -131,11 +137,13 @@ def check_refused() -> None:
     said = line_of(ew.run(AllSend(), graph, distributed=ew.Ranks(grid=True), max_supersteps=2))
     assert said == "a grid of 2 by 2 ranks, as asked", said
     said = line_of(ew.run(Components(), graph, distributed=True))
-    why = "the vertex with the best message begins alone, and in a grid no rank has all its out-edges"
+    why = "the vertex with the best message begins alone (but with max_supersteps), and in a grid no rank has all "
+    why += "its out-edges"
     assert said == f"each rank has the arcs of its vertices, and there is no grid: {why}", said
     said = line_of(ew.run(Components(), graph, distributed=ew.Ranks(grid=True)))
     assert said == "a grid of 2 by 2 ranks, as asked", said
-    assert "if all vertices send" in line_of(ew.run(FewLabels(), graph, distributed=True))
+    for program in (FewLabels, LimitedLabels):
+        assert "if all vertices send" in line_of(ew.run(program(), graph, distributed=True))
     own = int(os.environ["RANK"])
     try:
         ew.run(AllSend(), graph.reverse(), distributed=ew.Ranks(grid=own == 3), max_supersteps=2)

@@ -6,6 +6,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,6 +107,18 @@ def test_the_folder_of_another_run_is_refused(folder: Path) -> None:
     running.let_go()
     assert later.begin(WHAT) is not None
     later.let_go()
+
+
+def test_a_folder_that_cannot_be_locked_is_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = os.open
+
+    def refused(path: Any, *how: Any, **more: Any) -> int:
+        if path == folder:
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *how, **more)
+
+    monkeypatch.setattr(os, "open", refused)
+    assert len(restored(folder)) == 2
 
 
 def test_the_last_complete_checkpoint_is_restored(folder: Path) -> None:

@@ -134,8 +134,8 @@ class Checkpoints:
         """Lock the folder until `let_go`, or the end of the process. Raises OutputError if another run has."""
         if fcntl is None:
             return
-        self._locked = os.open(self.folder, os.O_RDONLY)
         try:
+            self._locked = os.open(self.folder, os.O_RDONLY)
             fcntl.flock(self._locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self.let_go()
@@ -143,7 +143,7 @@ class Checkpoints:
                 f"{self._name}: another run is using the folder of checkpoints {self.folder}; name another folder, or "
                 "wait for its end"
             ) from None
-        except OSError:  # a file system without such locks, as NFS
+        except OSError:  # a folder that cannot be read, or a file system without such locks, as NFS
             self.let_go()
 
     def let_go(self) -> None:

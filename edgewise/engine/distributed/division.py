@@ -67,10 +67,10 @@ class Divided(NamedTuple):
             why = (
                 why or "each rank reads only its own rows of the file, and in a grid it needs those of others"
             )
-        if asked.grid == "auto" and self.binding.spec.best_first and _begins_everywhere(self.binding.spec):
-            why = (
-                why
-                or "the vertex with the best message begins alone, and in a grid no rank has all its out-edges"
+        if asked.grid == "auto" and _best_begins_alone(self.binding.spec):
+            why = why or (
+                "the vertex with the best message begins alone (but with max_supersteps), and in a grid no rank has "
+                "all its out-edges"
             )
         if why:
             return None, f"{by_vertices}, and there is no grid: {why}"
@@ -114,8 +114,11 @@ class Divided(NamedTuple):
         return Itemsizes(self.message.itemsize, sources, targets)
 
 
-def _begins_everywhere(spec: Specification) -> bool:
-    """Whether all vertices are active at first, as far as the text of the program tells."""
+def _best_begins_alone(spec: Specification) -> bool:
+    """Whether all vertices are active at first, as far as the text of the program tells, and the best begins alone. A
+    limit of the run, with which none waits, is not known yet."""
+    if not spec.best_first or spec.program.max_supersteps is not None:
+        return False
     function = spec.functions["initialize"]
     values = {each.name: each.value for each in all_references(function.function)}
     returned = [node.value for node in ast.walk(function.tree) if isinstance(node, ast.Return)]
