@@ -5,7 +5,7 @@ import re
 import pytest
 from ranks import needs_torch, run_ranks
 
-pytestmark = needs_torch
+pytestmark = [needs_torch, pytest.mark.timeout(600)]
 
 
 @pytest.mark.more
@@ -38,7 +38,7 @@ def test_all_programs_that_push_give_the_answers_of_one_rank_in_a_grid(ranks: in
 
 
 def check(ranks: int, *which: str) -> str:
-    output = run_ranks(ranks, "ranks_programs.py", *which, seconds=280)
+    output = run_ranks(ranks, "ranks_programs.py", *which, seconds=540)
     assert "are the same" in output
     if "not run" in output:
         pytest.skip(output.splitlines()[0])
