@@ -10,6 +10,7 @@ from benchmarks.page_tables import (
     RESULTS,
     Rows,
     listed,
+    processor,
     significant,
     table_of,
     words,
@@ -174,7 +175,7 @@ def large_words(rows: Rows) -> str:
             f"{seconds:.2f} s from {place}, {rate:.0f} GB/s, {rate / link:.0%} of what copies reached there"
         )
     arcs, vertices = (int(rows[0][each]) for each in ("arcs", "vertices"))
-    gpu = rows[0]["machine"].split(";")[0]
+    gpu = processor(rows[0]["machine"])
     said = words(
         f"{vertices:,} vertices and {arcs:,} arcs, {4e-9 * arcs:.0f} GB of targets, on one {gpu}, of whose memory",
         f"`memory_limit` leaves {rows[0]['limit']}. An iteration of PageRank reads all targets in sequence: in",

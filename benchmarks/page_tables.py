@@ -404,7 +404,7 @@ def lacking_table() -> str:
     body = [
         [
             path.relative_to(RESULTS).as_posix(),
-            _only({_processor(row.get("machine", "")) for row in rows}),
+            _only({processor(row.get("machine", "")) for row in rows}),
             _only({row.get("commit", "")[:8] for row in rows}),
             ", ".join(lacking(rows)),
             f"{len(rows):,}",
@@ -414,7 +414,7 @@ def lacking_table() -> str:
     return markdown(["file", "machine", "commit", "lacks", "rows"], body, left=4)
 
 
-def _processor(machine: str) -> str:
+def processor(machine: str) -> str:
     """The GPU or the processor of a machine, which stands before the versions, or after them."""
     parts = machine.split("; ")
     return parts[-1] if parts[0].startswith("python") else parts[0]

@@ -42,6 +42,7 @@ from benchmarks.papers.edge_vertex_checks import is_sorted, least_of_each, same
 from benchmarks.papers.edge_vertex_setup import (
     BY_EDGES,
     GRAPHS,
+    ITERATIONS,
     LINEAR,
     PROFILED,
     PROFILED_SUPERSTEPS,
@@ -55,7 +56,6 @@ from benchmarks.papers.made_once import PREPARED, in_edges_ms, made_once, pulled
 from benchmarks.results import at_least_one, rows_file
 from edgewise.schedule.layouts import of_renumbered
 
-ITERATIONS = 50
 BUCKETS = (0, 10, 20, 50, 100, 200, 500, 1000, 5000)
 FIELDS = (
     "part", "graph", "vertices", "edges", "max_degree", "eta_percent", "program", "system", "buckets", "sources",

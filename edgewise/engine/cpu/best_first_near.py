@@ -25,13 +25,7 @@ from edgewise.engine.cpu.best_first_lists import (
 from edgewise.engine.cpu.shared import append, finish_segment
 from edgewise.engine.lowering.accessors import DeviceFunction
 from edgewise.kernels.cache import device_function
-from edgewise.kernels.cpu.atomics import (
-    atomic_load,
-    atomic_or,
-    compare_and_swap,
-    prefetch,
-    unwrap,
-)
+from edgewise.kernels.cpu.atomics import atomic_load, atomic_or, compare_and_swap, prefetch, unwrap
 from edgewise.primitives.vertices import NO_VERTEX
 
 #: Arcs are prefetched for the vertex AHEAD entries further on in a list, other words for that 2 * AHEAD further on.

@@ -32,8 +32,6 @@ def _read_modify_write(operation: str) -> Any:
 
 #: ``atomic_add(array, i, x)`` adds to an integer element and returns the old value.
 atomic_add = _read_modify_write("add")
-#: ``atomic_and(array, i, x)`` keeps only the bits of x and returns the old value (integers).
-atomic_and = _read_modify_write("and")
 #: ``atomic_exchange(array, i, x)`` stores and returns the old value (integers).
 atomic_exchange = _read_modify_write("xchg")
 #: ``atomic_or(array, i, x)`` sets bits and returns the old value (integers).
