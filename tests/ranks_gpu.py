@@ -1,4 +1,5 @@
-"""A script for ranks with GPUs: ``ranks_gpu.py WHAT CHANNEL``; CHANNEL is how they have to speak, "NCCL" or "gloo".
+"""A script for ranks with GPUs: ``ranks_gpu.py WHAT CHANNEL``; CHANNEL is how they have to speak, "peer memory", "NCCL"
+or "gloo".
 
 ``few`` and ``all`` run programs of tests/ranks_programs.py, and compare them bit for bit with the same on one rank, and
 within rounding with a run by one process on a CPU. ``algorithms``, ``others``, ``limits``, ``parts`` and ``errors`` are
@@ -26,6 +27,7 @@ from edgewise.algorithms.pagerank import gpu_ranks
 from edgewise.distributed import PreparedRank
 from edgewise.engine.distributed import channel_cuda
 from edgewise.engine.distributed import group as groups
+from edgewise.engine.distributed.channel_peers import peers_of
 from edgewise.engine.distributed.exchange_cuda import Part
 from edgewise.engine.distributed.group import Group, connect
 from edgewise.engine.distributed.program_cuda import DistributedGpuProgram
@@ -349,12 +351,14 @@ def compare_limits(group, channel):
 
 
 def exchange_parts(group, channel):
-    """Parts of any length arrive as they were sent, by both channels if there is NCCL."""
-    cuda_door().use_device(int(os.environ.get("LOCAL_RANK", "0")))
+    """Parts of any length arrive as they were sent, by this channel, through the host, and by the memory of each other,
+    which ranks on one GPU have, too."""
     found = channel_cuda.channel_of(group)
     assert found.name.startswith(channel), found.name
-    for each in {id(one): one for one in (found, channel_cuda.HostChannel(group))}.values():
-        for lengths in ((0, 0), (1, 0), (7, 1001), (0, 3), (2**20 + 1, 13)):
+    others = [channel_cuda.HostChannel(group), peers_of(group) if group.size > 1 else None]
+    assert group.size == 1 or others[1] is not None
+    for each in [found, *filter(None, others)]:
+        for lengths in ((0, 0), (1, 0), (7, 1001), (0, 3), (2**20 + 1, 13), (2**26 + 5, 3), (1, 1)):
 
             def told(sender, receiver, list_, length):
                 rng = np.random.default_rng([sender, receiver, list_, length])
@@ -375,7 +379,7 @@ def exchange_parts(group, channel):
                 for list_, (part, length) in enumerate(zip(parts, lengths, strict=True)):
                     assert part.head == list_ - 5 * group.rank
                     np.testing.assert_array_equal(host_copy(part.data), told(rank, group.rank, list_, length))
-        for step in (0, 1, 2**20 + 3):
+        for step in (0, 1, 2**20 + 3, 2**26 + 3):
             share_parts(group, each, step)
     if group.rank == 0:
         print("parts arrived", flush=True)
@@ -399,7 +403,7 @@ def share_parts(group, channel, step):
 
 
 def end_runs(group, channel):
-    """An error of one rank in the midst of a run ends that of all; by NCCL it is the last run."""
+    """An error of one rank in the midst of a run ends that of all; from GPU to GPU it is the last run."""
     how = {"distributed": True, "device": "cuda"}
     program = PROGRAMS["sssp"][0](source=0)
 
@@ -411,7 +415,7 @@ def end_runs(group, channel):
     with pytest.raises(ProgramError, match="enough"):
         ew.run(program, LATTICE, progress=at, **how)
     assert time.monotonic() - began < 60
-    if channel == "NCCL" and group.size > 1:
+    if channel != "gloo" and group.size > 1:
         with pytest.raises(DistributedError, match="start all of them again"):
             ew.run(program, LATTICE, **how)
     else:
@@ -425,9 +429,10 @@ def end_runs(group, channel):
 def main():
     what, channel = sys.argv[1:]
     group = connect()
+    cuda_door().use_device(int(os.environ.get("LOCAL_RANK", "0")))
+    if channel == "NCCL":
+        channel_cuda._channels[group] = channel_cuda.NcclChannel(group)
     if what in ("few", "all"):
-        if group.size == 1:
-            cuda_door().use_device(0)
         compare_programs(group, channel, FEW if what == "few" else None)
     else:
         parts = {"algorithms": compare_algorithms, "others": compare_others, "limits": compare_limits}

@@ -37,10 +37,10 @@ def one_gpu() -> dict[str, str]:
 
 
 @pytest.fixture
-def two_gpus(nccl: None) -> None:
+def two_gpus() -> None:
     """Skip where there is one GPU."""
     if num_gpus() < 2:
-        pytest.skip(f"two ranks by NCCL need two GPUs; there are {num_gpus()}")
+        pytest.skip(f"two ranks with a GPU each need two; there are {num_gpus()}")
 
 
 PARTS = {
@@ -69,7 +69,12 @@ def test_three_ranks_on_one_gpu_run_all_programs(one_gpu: dict[str, str]) -> Non
 
 
 @pytest.mark.parametrize("what", PARTS)
-def test_two_ranks_by_nccl(what: str, two_gpus: None) -> None:
+def test_two_ranks_by_peer_memory(what: str, two_gpus: None) -> None:
+    assert PARTS[what] in run_ranks(2, "ranks_gpu.py", what, "peer memory", seconds=280)
+
+
+@pytest.mark.parametrize("what", ["few", "algorithms", "parts", "errors"])
+def test_two_ranks_by_nccl(what: str, two_gpus: None, nccl: None) -> None:
     assert PARTS[what] in run_ranks(2, "ranks_gpu.py", what, "NCCL", seconds=280)
 
 
@@ -92,7 +97,7 @@ def test_runs_whose_ranks_are_killed_go_on(tmp_path: Path, one_gpu: dict[str, st
     assert "attempt 2: pagerank: went on after superstep 6" in lines
 
 
-def test_a_killed_rank_ends_those_that_wait_by_nccl(tmp_path: Path, two_gpus: None) -> None:
+def test_a_killed_rank_ends_those_that_wait_for_its_gpu(tmp_path: Path, two_gpus: None) -> None:
     killed = ("sssp", "0", "1", "11")
     words = (str(tmp_path), "by-vertices", *killed)
     done = started(2, "ranks_checkpoint.py", *words, seconds=280, restarts=1, RANKS_DEVICE="cuda")

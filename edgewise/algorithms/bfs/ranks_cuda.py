@@ -43,7 +43,8 @@ from edgewise.algorithms.common.offers_cuda import Offers, make_offer, signature
 from edgewise.algorithms.common.own_rows_cuda import own_rows
 from edgewise.algorithms.common.ranks import arc_ranges, own_arcs
 from edgewise.algorithms.common.ranks_cuda import JOINING_BYTES, joining, take_least, tell_own
-from edgewise.engine.distributed.channel_cuda import Channel, channel_of
+from edgewise.engine.distributed.channel import Channel
+from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.exchange import meaningless
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.partition import Ranges

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from edgewise.algorithms.common.ranks import in_shares
-from edgewise.engine.distributed.channel_cuda import Channel, channel_of
+from edgewise.engine.distributed.channel import Channel
+from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.exchange_cuda import Part
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.partition import Ranges

@@ -40,7 +40,8 @@ from edgewise.algorithms.components.cuda import (
     root_of,
     signature,
 )
-from edgewise.engine.distributed.channel_cuda import Channel, channel_of
+from edgewise.engine.distributed.channel import Channel
+from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.exchange import meaningless
 from edgewise.engine.distributed.exchange_cuda import Part, as_bytes, nothing
 from edgewise.engine.distributed.group import Group

@@ -27,7 +27,8 @@ from edgewise.algorithms.pagerank.cuda import (
 from edgewise.algorithms.pagerank.gpu_rows import SUMS, RankRows, lay_out, running
 from edgewise.algorithms.pagerank.sums import IN_FIXED_POINT, as_number
 from edgewise.algorithms.pagerank.walk import Ranked, Walk
-from edgewise.engine.distributed.channel_cuda import Channel, channel_of
+from edgewise.engine.distributed.channel import Channel
+from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.group import connect
 from edgewise.execution import Execution, check_limit
 from edgewise.kernels.cuda.arguments import AtomicInt64s, Float64s, Int64s, type_of

@@ -37,7 +37,8 @@ from edgewise.algorithms.sssp.near_far_ranks import (
     signature,
 )
 from edgewise.algorithms.sssp.weights import may_have_orphans
-from edgewise.engine.distributed.channel_cuda import Channel, channel_of
+from edgewise.engine.distributed.channel import Channel
+from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.exchange import meaningless
 from edgewise.engine.distributed.exchange_cuda import Part, nothing
 from edgewise.engine.distributed.group import Group

@@ -1,14 +1,13 @@
-"""How ranks with GPUs speak: by NCCL from GPU to GPU, or by gloo through the host's memory.
+"""How ranks with GPUs speak: by each other's memory (`edgewise.engine.distributed.channel_peers`), by NCCL from GPU to
+GPU, or by gloo through the host's memory.
 
-NCCL refuses two ranks on one GPU, and a machine may lack it. Then parts are copied to locked memory of the host, sent
-as those of ranks on CPUs are, and copied to the GPU again.
+Ranks of several machines cannot write to each other's memory. NCCL refuses two ranks on one GPU, and a machine may lack
+it. Then parts are copied to locked memory of the host, sent as those of ranks on CPUs are, and copied to the GPU again.
 """
 
 import contextlib
 import datetime
 import os
-import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any, final
@@ -16,9 +15,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from edgewise.engine.distributed.channel import Channel, StreamChannel, cut, wait_for_nothing
+from edgewise.engine.distributed.channel_peers import peers_of
 from edgewise.engine.distributed.exchange_cuda import Part
-from edgewise.engine.distributed.group import Group, timeout_seconds
-from edgewise.errors import EdgewiseError, EdgewiseWarning
+from edgewise.engine.distributed.group import Group
 from edgewise.kernels.cuda.memory import (
     copy_of,
     cupy,
@@ -31,89 +31,6 @@ from edgewise.kernels.cuda.memory import (
     pinned,
     receive,
 )
-
-#: Seconds between two looks at whether an exchange has ended, once it has taken SPIN seconds.
-_PAUSE, _SPIN = 50e-6, 2e-3
-#: Seconds between two looks at whether another rank has ended the run.
-_LOOK = 0.1
-
-
-class Channel(ABC):
-    """How parts on the GPUs of ranks go from one to the others.
-
-    Args:
-        group: the ranks.
-
-    Attributes:
-        name: for `explain`.
-    """
-
-    name: str
-
-    def __init__(self, group: Group) -> None:
-        self._group = group
-
-    @contextlib.contextmanager
-    def in_run(self) -> Iterator[None]:
-        """While this is entered, ranks are in the midst of a run by this channel; see `Group.in_run`."""
-        with self._group.in_run():
-            yield
-
-    @abstractmethod
-    def exchange(self, told: Sequence[Sequence[Part]], word: int) -> tuple[list[list[Part]], list[int]]:
-        """Send each rank its parts, and all of them a word.
-
-        Args:
-            told: lists with a part for each rank; as many lists on all ranks.
-            word: a number of 64 bits.
-
-        Returns:
-            For each rank, the parts that it sent to this one; and the word of each.
-
-        Raises:
-            DistributedError: a rank has ended, or does not answer in time.
-        """
-
-    def share(self, parts: Sequence[Any]) -> Callable[[], None]:
-        """Send what this rank has to each other one, and receive what these have, of lengths that all ranks know.
-
-        What is done in the current stream from now on comes after it, and the host need not wait.
-
-        Args:
-            parts: for each rank, the array on the GPU for what it has, uint8; this rank's is sent, and the others are
-                overwritten. The part of a rank has one length on all ranks.
-
-        Returns:
-            A function that waits until all is sent and received.
-
-        Raises:
-            DistributedError: a rank has ended, or does not answer in time; raised by that function, too.
-        """
-        return self.exchanging([parts[self._group.rank]] * len(parts), parts)()
-
-    def exchanging(self, sent: Sequence[Any], received: Sequence[Any]) -> Callable[[], Callable[[], None]]:
-        """What sends each other rank a part, and receives one of each, as often as it is called; see `share`.
-
-        Args:
-            sent, received: for each rank, arrays on the GPU, uint8. The part from one rank to another has one length on
-                both. Those of this rank for itself are left alone.
-
-        Returns:
-            A function that starts an exchange; it returns what `share` does.
-        """
-        if self._group.size == 1:
-            return lambda: _wait_for_nothing
-        return self._exchanging_parts(sent, received)
-
-    @abstractmethod
-    def _exchanging_parts(
-        self, sent: Sequence[Any], received: Sequence[Any]
-    ) -> Callable[[], Callable[[], None]]:
-        """See `exchanging`."""
-
-
-def _wait_for_nothing() -> None:
-    """What is to be waited for has ended."""
 
 
 @final
@@ -150,7 +67,7 @@ class HostChannel(Channel):
                 found.append(list(of_ranks[rank]))
                 continue
             heads = part[: 16 * len(told)].view(np.int64).reshape(-1, 2)
-            found.append(_cut(data, begin, heads.tolist()))
+            found.append(cut(data, begin, heads.tolist()))
             begin += len(part) - 16 * len(told)
         return found, words
 
@@ -169,7 +86,7 @@ class HostChannel(Channel):
             for other in others:
                 if len(received[other]):
                     received[other][...] = copy_of(found[other])
-            return _wait_for_nothing
+            return wait_for_nothing
 
         return start
 
@@ -188,8 +105,8 @@ class HostChannel(Channel):
 
 
 @final
-class NcclChannel(Channel):
-    """From GPU to GPU. All ranks make it together.
+class NcclChannel(StreamChannel):
+    """From GPU to GPU by NCCL. All ranks make it together.
 
     Args:
         group: the ranks, each of which has a GPU of its own.
@@ -204,19 +121,7 @@ class NcclChannel(Channel):
         os.environ.setdefault("NCCL_NVLS_ENABLE", "0")  # NVLink multicast
         torch.cuda.set_device(device_number())
         super().__init__(group)
-        self._seconds = timeout_seconds()
         self._among = distributed.new_group(backend="nccl", timeout=datetime.timedelta(seconds=self._seconds))
-
-    @contextlib.contextmanager
-    def in_run(self) -> Iterator[None]:
-        """See `Channel.in_run`. What ranks wait for by NCCL ends with the process alone, so an error of edgewise is the
-        last of this group."""
-        try:
-            with super().in_run():
-                yield
-        except (EdgewiseError, EdgewiseWarning) as error:
-            self._group.stop(error)
-            raise
 
     def exchange(self, told: Sequence[Sequence[Part]], word: int) -> tuple[list[list[Part]], list[int]]:
         of_ranks, size = list(zip(*told, strict=True)), self._group.size
@@ -237,7 +142,7 @@ class NcclChannel(Channel):
             self._swap(data, _as_one(whole), got, given)
         begins = np.cumsum([0, *got]).tolist()
         found = [
-            _cut(data, begin, row[2:].reshape(-1, 2).tolist())
+            cut(data, begin, row[2:].reshape(-1, 2).tolist())
             for row, begin in zip(rows, begins, strict=False)
         ]
         return found, rows[:, 0].tolist()
@@ -251,7 +156,7 @@ class NcclChannel(Channel):
             work = distributed.all_to_all_single(
                 _tensor(into), _tensor(sent), got, given, group=self._among, async_op=True
             )
-            self._await(work)
+            self._await(work.is_completed)
             work.wait()
 
     def _exchanging_parts(
@@ -273,7 +178,7 @@ class NcclChannel(Channel):
 
             def wait() -> None:
                 with self._lost_by_errors():
-                    self._await(work)
+                    self._await(work.is_completed)
                     work.wait()
 
             return wait
@@ -292,34 +197,6 @@ class NcclChannel(Channel):
         with self._lost_by_errors(), torch.cuda.stream(in_order):
             yield
 
-    @contextlib.contextmanager
-    def _lost_by_errors(self) -> Iterator[None]:
-        """Errors of PyTorch meanwhile say that ranks are lost."""
-        try:
-            yield
-        except EdgewiseError:
-            raise
-        except RuntimeError as error:
-            raise self._group.lost(error) from error
-
-    def _await(self, work: Any) -> None:
-        """Wait for an exchange as long as ranks wait for each other.
-
-        Raises:
-            RuntimeError: it has not ended then.
-            EdgewiseError: of another rank, which ends the run.
-        """
-        began, next_look = time.perf_counter(), _LOOK
-        while not work.is_completed():
-            waited = time.perf_counter() - began
-            if waited > self._seconds:
-                raise RuntimeError("an exchange by NCCL has not ended")
-            if waited > next_look:
-                self._group.look()
-                next_look = waited + _LOOK
-            if waited > _SPIN:
-                time.sleep(_PAUSE)
-
 
 def _tensor(values: Any) -> Any:
     """An array on the GPU as a tensor of PyTorch in the same memory."""
@@ -337,15 +214,6 @@ def _as_one(whole: list[Any]) -> Any:
     return cupy().concatenate(whole) if whole else empty(0, np.uint8)
 
 
-def _cut(data: Any, begin: int, heads: list[list[int]]) -> list[Part]:
-    """The parts that lie one after the other in bytes, from `begin` on."""
-    found = list[Part]()
-    for head, length in heads:
-        found.append(Part(head, data[begin : begin + length]))
-        begin += length
-    return found
-
-
 def _has_nccl() -> bool:
     """Whether PyTorch can use NCCL on this rank."""
     import torch
@@ -358,11 +226,14 @@ _channels: "WeakKeyDictionary[Group, Channel]" = WeakKeyDictionary()
 
 
 def channel_of(group: Group) -> Channel:
-    """How the ranks of a group speak, decided by all of them together at the first call: by NCCL if each has a GPU of
-    its own, and has NCCL."""
+    """How the ranks of a group speak, decided by all of them together at the first call: if each has a GPU of its own,
+    by the memory of these, where they can write to each other's, or else by NCCL, if each has that."""
     if group not in _channels:
         own = np.frombuffer(device_uuid().encode(), np.uint8)
         gpus, have_nccl = group.everywhere(own, _has_nccl())
         apart = len({gpu.tobytes() for gpu in gpus}) == group.size
-        _channels[group] = NcclChannel(group) if apart and all(have_nccl) else HostChannel(group)
+        found: Channel | None = peers_of(group) if apart and group.size > 1 else None
+        if found is None:
+            found = NcclChannel(group) if apart and all(have_nccl) else HostChannel(group)
+        _channels[group] = found
     return _channels[group]

@@ -11,7 +11,7 @@ from edgewise.engine.cuda.arguments import Arcs, stored_identity
 from edgewise.engine.cuda.control import CONTROL, COUNT, EDGES, ENDED
 from edgewise.engine.cuda.vertices import FOLDS
 from edgewise.engine.distributed.bitmaps_cuda import bits_equal, marked
-from edgewise.engine.distributed.channel_cuda import Channel
+from edgewise.engine.distributed.channel import Channel
 from edgewise.engine.distributed.exchange import columns_of
 from edgewise.engine.distributed.exchange_cuda import (
     Part,

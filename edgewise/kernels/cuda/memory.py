@@ -102,7 +102,7 @@ def copy_of(values: Any) -> Any:
 def _copied(values: np.ndarray) -> Any:
     """A copy on the GPU of an array that is locked, contiguous, when it is made."""
     found = cupy().empty(values.shape, values.dtype)
-    _copy(found.data.ptr, values.ctypes.data, values.nbytes)
+    copy_bytes(found.data.ptr, values.ctypes.data, values.nbytes)
     finish()
     return found
 
@@ -229,22 +229,22 @@ def new_stream(follows: bool = False) -> Any:
 
 def send(values: Any, host: np.ndarray) -> None:
     """Start to copy a `pinned` array to one on the GPU, in the order of the current stream."""
-    _copy(values.data.ptr, host.ctypes.data, host.nbytes)
+    copy_bytes(values.data.ptr, host.ctypes.data, host.nbytes)
 
 
 def send_part(values: Any, at: int, host: Any, first: int, count: int) -> None:
     """Start to copy `count` elements of locked memory, as kernels take it, from `first` on, to place `at` of an array
     on the GPU, in the order of the current stream."""
     size = values.dtype.itemsize
-    _copy(values.data.ptr + at * size, host.data.ptr + first * size, count * size)
+    copy_bytes(values.data.ptr + at * size, host.data.ptr + first * size, count * size)
 
 
 def receive(host: np.ndarray, values: Any) -> None:
     """Start to copy an array on the GPU to a `pinned` one, in the order of the current stream."""
-    _copy(host.ctypes.data, values.data.ptr, host.nbytes)
+    copy_bytes(host.ctypes.data, values.data.ptr, host.nbytes)
 
 
-def _copy(to: int, source: int, nbytes: int) -> None:
+def copy_bytes(to: int, source: int, nbytes: int) -> None:
     """Start a copy in the order of the current stream. The driver tells its direction from the addresses."""
     runtime = cupy().cuda.runtime
     runtime.memcpyAsync(to, source, nbytes, runtime.memcpyDefault, current_stream())
@@ -310,11 +310,10 @@ def wait(
     Raises:
         DeviceError: the kernel failed; this process cannot use the GPU any more.
     """
-    event = cupy().cuda.Event(disable_timing=True)
-    event.record(cupy().cuda.get_current_stream())
+    event = mark()
     started = shown = time.perf_counter()
     try:
-        while not _done(event):
+        while not done(event):
             if meanwhile is not None:
                 meanwhile()
             now = time.perf_counter()
@@ -329,7 +328,7 @@ def wait(
         host[CANCEL] = 1
         while True:
             try:
-                while not _done(event):
+                while not done(event):
                     time.sleep(PAUSE_SECONDS)
                 break
             except KeyboardInterrupt:
@@ -342,7 +341,19 @@ def written_forms(counts: Iterable[int], names: Iterable[str]) -> str:
     return ", ".join(f"{count} {name}" for count, name in zip(counts, names, strict=False) if count)
 
 
-def _done(event: Any) -> bool:
+def mark() -> Any:
+    """An event that has happened when what the current stream has been asked for is done."""
+    event = cupy().cuda.Event(disable_timing=True)
+    event.record(cupy().cuda.get_current_stream())
+    return event
+
+
+def done(event: Any) -> bool:
+    """Whether an event has happened.
+
+    Raises:
+        DeviceError: a kernel failed before it.
+    """
     try:
         return bool(event.done)
     except cupy().cuda.runtime.CUDARuntimeError as error:
