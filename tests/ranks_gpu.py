@@ -368,7 +368,7 @@ def exchange_parts(group, channel):
 
             sent = [
                 [
-                    Part(list_ - 5 * rank, copy_of(told(group.rank, rank, list_, length)))
+                    Part(list_ - 5 * rank, [copy_of(told(group.rank, rank, list_, length))])
                     for rank in range(group.size)
                 ]
                 for list_, length in enumerate(lengths)

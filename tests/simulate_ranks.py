@@ -233,7 +233,7 @@ def check_parts():
     for wrong in (
         part._replace(head=part.head + 1),
         part._replace(head=part.head - 1),
-        part._replace(data=beyond.view(np.uint8)),
+        part._replace(arrays=[beyond.view(np.uint8)]),
     ):
         with pytest.raises(DistributedError, match="means nothing here"):
             placed(wrong, slice(30, 100), [])

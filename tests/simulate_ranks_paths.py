@@ -244,7 +244,7 @@ def check_rows():
     """Arcs of a row that several warps share, and rows without arcs, in warps of several lanes: shortest paths, and the
     kernels that find parents alone, for programs that push do not run there."""
     from edgewise.algorithms.bfs import ranks_cuda as bfs
-    from edgewise.algorithms.common.offers_cuda import Offers
+    from edgewise.algorithms.common.offers_cuda import offers_of
     from edgewise.algorithms.sssp import ranks_cuda as sssp
 
     for where, sizes in (("star out", (2,)), ("hubs", (1, 3))):
@@ -268,7 +268,7 @@ def check_rows():
                 first, end = int(graph.offsets[low]), int(graph.offsets[high])
                 offsets = (np.clip(graph.offsets, first, end) - first).astype(np.uint32)
                 targets, lengths = graph.targets[first:end], weights[first:end]
-                kernel.start([Offers(offsets, targets, lengths, dist.astype(np.int32), parent, n, unreached)])
+                kernel.start([offers_of(offsets, targets, lengths, dist.astype(np.int32), parent, unreached)])
             np.testing.assert_array_equal(parent.view(np.int32), expected.parent_index, err_msg=f"{m} arcs")
 
 

@@ -200,7 +200,7 @@ def pretend():
         sys.exit("set NUMBA_ENABLE_CUDASIM=1")
     cuda_memory.cupy = lambda: np
     cuda_memory.copy_of = cuda_memory.host_copy = np.array
-    cuda_memory.empty = not_set
+    cuda_memory.empty, cuda_memory.address_of = not_set, lambda values: values.ctypes.data
     cuda_arguments.words = cuda_arguments.address = cuda_arguments.packed = lambda values: values
     cuda_memory.send = cuda_memory.receive = np.copyto
     cuda_memory.send_part = send_part

@@ -32,6 +32,8 @@ from edgewise.primitives.running_sums import sum_to_lane
 
 #: The most arcs of a piece. A warp goes over 32 pieces in at most 64 steps.
 PIECE = 64
+#: The most vertices that a lane finds before its warp lists them; see `append_each`.
+MOST_EACH = 16
 #: How many words a block shares for `add_to_total`.
 TALLY_WORDS = 2 * WARPS
 
@@ -159,18 +161,55 @@ def make_deal(visit: Callable[..., Any], vertex: bool = True, key: bool = False)
     return deal
 
 
-def make_walk(visit: Callable[..., Any], vertex: bool = True, key: Callable[..., Any] | None = None) -> Any:
+def make_deal_ahead(load: Callable[..., Any], visit: Callable[..., Any]) -> Any:
+    """`make_deal` for visits that begin with what lies beside an arc: it is read while the arc before is visited.
+
+    Args:
+        load: ``load(k, context)``: what lies beside arc k. A lane without an arc reads that of another one.
+        visit: as for `make_deal`, with the vertex and its key; in place of the arc it is given what `load` found.
+    """
+
+    @device_function
+    def deal(v, start, count, key, context):
+        first_sum, second_sum, upto = np.int64(0), np.int64(0), sum_to_lane(count)
+        total, origin = shuffle(upto, WARP - 1), start - upto + count
+        if total == 0:
+            return first_sum, second_sum
+        place = min(np.int64(lane()), total - 1)
+        holder = holder_of(place, upto)
+        found = load(shuffle(origin, holder) + place, context)
+        for first in range(0, total, WARP):
+            source, given = shuffle(v, holder), shuffle(key, holder)
+            place = min(np.int64(first + WARP + lane()), total - 1)
+            holder = holder_of(place, upto)
+            ahead = load(shuffle(origin, holder) + place, context)
+            one, two = visit(first + lane() < total, source, given, found, context)
+            first_sum += one
+            second_sum += two
+            found = ahead
+        return first_sum, second_sum
+
+    return deal
+
+
+def make_walk(
+    visit: Callable[..., Any],
+    vertex: bool = True,
+    key: Callable[..., Any] | None = None,
+    load: Callable[..., Any] | None = None,
+) -> Any:
     """The function that visits every arc of listed pieces.
 
     Args:
         visit, vertex: as for `make_deal`.
         key: ``key(v, context)``: the key of a piece's vertex, or None if `visit` does not use it.
+        load: as for `make_deal_ahead`, if `visit` is one for that.
 
     Returns:
         ``walk(pieces, count, offsets, context)``, called by all threads; the two sums of this lane's visits.
     """
     has_key, key_of = key is not None, key or degree
-    deal = make_deal(visit, vertex, has_key)
+    deal = make_deal(visit, vertex, has_key) if load is None else make_deal_ahead(load, visit)
 
     @device_function
     def walk(pieces, count, offsets, context):
@@ -221,16 +260,24 @@ def place_in_block(count: Any, tally: Any) -> Any:
 
 
 @device_function
-def append_by_block(entries: Any, control: Any, counter: Any, v: Any, wanted: Any, tally: Any) -> None:
-    """Add the vertices of threads with `wanted` to a list, with one addition to its length for a block. All threads of
-    the block take part; `tally` is as for `add_to_total`, and has no value afterwards."""
-    bits = ballot(wanted)
-    place, total = place_in_block(count_bits(bits), tally)
-    if block_thread() == 0 and total > 0:
-        tally[WARPS] = atomic_add(control, counter, total)
-    block_barrier()
-    if wanted:
-        entries[tally[WARPS] + place + lanes_before(bits)] = np.uint32(v)
+def append_each(entries: Any, control: Any, counter: Any, first: Any, found: Any, each: Any) -> None:
+    """Add several vertices for each lane to a list, ascending, with one addition to its length for the warp. All lanes
+    of the warp take part.
+
+    Args:
+        entries, control, counter: the list, and the word that counts its entries.
+        first: of the warp's vertices; those of a lane are `WARP` apart.
+        found: a bit for each vertex of this lane: whether to add it.
+        each: how many vertices a lane has, at most `MOST_EACH`.
+    """
+    place = reserve(np.int64(count_bits(found)), control, counter)
+    place = shuffle(place, 0)
+    for i in range(each):
+        wanted = (found >> np.uint32(i)) & np.uint32(1) != 0
+        bits = ballot(wanted)
+        if wanted:
+            entries[place + lanes_before(bits)] = np.uint32(first + i * WARP + lane())
+        place += count_bits(bits)
 
 
 @device_function

@@ -39,7 +39,7 @@ from edgewise.algorithms.bfs.ranks_kernels import (
     push_kernel,
 )
 from edgewise.algorithms.common.device_graph import GraphOnGpu, offset_dtype
-from edgewise.algorithms.common.offers_cuda import Offers, make_offer, signature
+from edgewise.algorithms.common.offers_cuda import make_offer, offers_of, signature
 from edgewise.algorithms.common.own_rows_cuda import own_rows
 from edgewise.algorithms.common.ranks import arc_ranges, own_arcs
 from edgewise.algorithms.common.ranks_cuda import JOINING_BYTES, joining, take_least, tell_own
@@ -314,7 +314,7 @@ def search(
         else:
             parent[...] = _NONE
             offsets, targets = rows.offsets, rows.targets
-            offers = Offers(offsets, targets, targets, level, parent.view(np.uint32), len(level), _NONE)
+            offers = offers_of(offsets, targets, targets, level, parent.view(np.uint32), _NONE)
             _offers_kernel(offset_dtype(rows)).start([offers])
             take_least(offers.parent, group, channel)
     return level, parent, levels

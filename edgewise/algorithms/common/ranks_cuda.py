@@ -14,7 +14,7 @@ import numpy as np
 from edgewise.algorithms.common.ranks import in_shares
 from edgewise.engine.distributed.channel import Channel
 from edgewise.engine.distributed.channel_cuda import channel_of
-from edgewise.engine.distributed.exchange_cuda import Part
+from edgewise.engine.distributed.exchange_cuda import Part, values_in
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.kernels.cuda.memory import cupy, room
@@ -64,8 +64,8 @@ def join_shares(join: Callable[..., Any], values: Any, group: Group, channel: Ch
         return
     shares = in_shares(values, group.size)
     told = [share.view(np.uint8) for share in shares]
-    received, _ = channel.exchange([[Part(0, share) for share in told]], 0)
-    first, *others = [part.data.view(values.dtype) for (part,) in received]
+    received, _ = channel.exchange([[Part(0, [share]) for share in told]], 0)
+    first, *others = [values_in(part.data, values.dtype) for (part,) in received]
     joined = first.copy()  # what a rank tells itself may be its own memory
     for each in others:
         join(joined, each, out=joined)

@@ -43,7 +43,7 @@ from edgewise.algorithms.components.cuda import (
 from edgewise.engine.distributed.channel import Channel
 from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.exchange import meaningless
-from edgewise.engine.distributed.exchange_cuda import Part, as_bytes, nothing
+from edgewise.engine.distributed.exchange_cuda import Part, bytes_of, nothing, values_in
 from edgewise.engine.distributed.group import Group
 from edgewise.execution import Execution
 from edgewise.graph import Graph
@@ -307,18 +307,19 @@ def _join(found: Flattening, step: int, largest: int, channel: Channel, group: G
     """
     n, label, words = found.n, found.label, host_copy(found.control)
     own, number = int(words[TREE]), int(words[OTHERS])
-    part = Part(_ALL, label.view(np.uint8))
+    part = Part(_ALL, [label.view(np.uint8)])
     if number <= found.most:
-        part = Part(own, as_bytes([found.inside, found.others[:number], found.roots[:number]]))
+        part = Part(own, bytes_of([found.inside, found.others[:number], found.roots[:number]]))
     told = [nothing() for _ in range(group.size)]
     told[(group.rank + step) % group.size] = part
     received, trees = channel.exchange([told], largest)
-    ((tree, data),) = received[(group.rank - step) % group.size]
+    (trees_there,) = received[(group.rank - step) % group.size]
+    tree, length = trees_there.head, trees_there.length
     first = n if tree == _ALL else len(found.inside)
-    number = (len(data) // 4 - first) // 2
-    if number < 0 or len(data) != 4 * (first + 2 * number):
+    number = (length // 4 - first) // 2
+    if number < 0 or length != 4 * (first + 2 * number):
         raise meaningless()
-    end, given = first + number, data.view(np.int32)
+    end, given = first + number, values_in(trees_there.data, label.dtype)
     lists = given[:first].view(np.uint32), given[first:end].view(np.uint32), given[end:]
     kernel = join_all_kernel if tree == _ALL else join_kernel
     _of_vertices(kernel).start([Joining(label, *lists, given, n, number, tree, own)])

@@ -226,16 +226,21 @@ def _key_of(v: Any, context: Any) -> Any:
 
 
 def _make_visit(plus: Any, weight_of: Any, key_type: Any) -> Any:
-    """A device function that sends along one arc of a piece."""
+    """Device functions for one arc of a piece: what it leads to, and how long it is; and what sends along it."""
 
     @device_function
-    def visit(takes, v, key, k, context):
+    def load(k, context):
+        it, _, _, _ = context
+        return np.int64(it.targets[k]), weight_of(k, it.weights)
+
+    @device_function
+    def visit(takes, v, key, found, context):
         """Send along one arc. All lanes of the warp take part."""
         it, threshold, boxes, lowest = context
-        is_near, is_far, is_told, target = False, False, False, np.int64(0)
+        is_near, is_far, is_told = False, False, False
+        target, weight = found
         if takes:
-            target = np.int64(it.targets[k])
-            new = plus(key, weight_of(k, it.weights))
+            new = plus(key, weight)
             if new <= it.bound and new < it.best[target] and new < atomic_min(it.best, target, key_type(new)):
                 if target < it.low or target >= it.high:
                     is_told = _is_first(target, it.step + 1, it)
@@ -250,7 +255,7 @@ def _make_visit(plus: Any, weight_of: Any, key_type: Any) -> Any:
         _put_told(target, is_told, boxes, it)
         return np.int64(0), np.int64(0)
 
-    return visit
+    return load, visit
 
 
 def _make_tell(key_type: Any) -> Any:
@@ -280,7 +285,8 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
     """The kernel for distances of a dtype, with weights or with 1 for each arc."""
     plus, raised, weight_of = make_sums(distance, weighted)
     key_type = key_dtype(distance).type
-    walk = make_walk(_make_visit(plus, weight_of, key_type), False, _key_of)
+    load, visit = _make_visit(plus, weight_of, key_type)
+    walk = make_walk(visit, key=_key_of, load=load)
     gather_near, tell = _make_gather_near(key_type), _make_tell(key_type)
 
     def superstep_kernel(it):

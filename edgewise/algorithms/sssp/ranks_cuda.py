@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from edgewise.algorithms.common.device_graph import offset_dtype
-from edgewise.algorithms.common.offers_cuda import Offers, make_offer
+from edgewise.algorithms.common.offers_cuda import make_offer, offers_of
 from edgewise.algorithms.common.offers_cuda import signature as offers_signature
 from edgewise.algorithms.common.own_rows_cuda import own_rows
 from edgewise.algorithms.common.ranks import arc_ranges, own_arcs
@@ -40,7 +40,7 @@ from edgewise.algorithms.sssp.weights import may_have_orphans
 from edgewise.engine.distributed.channel import Channel
 from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.exchange import meaningless
-from edgewise.engine.distributed.exchange_cuda import Part, nothing
+from edgewise.engine.distributed.exchange_cuda import Part, as_one, nothing, values_in
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.execution import Execution
@@ -139,7 +139,7 @@ def shortest_paths(
         run.explain(f"{supersteps:,} supersteps; {rises:,} thresholds {width:.4g} apart")
     distance, parent = best.view(dtype), full(n, _NONE, np.int32)
     unreached = unreached_key(dtype)
-    offers = Offers(rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), n, unreached)
+    offers = offers_of(rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), unreached)
     with joining(_NAME, n, group):
         tell_own(distance, rows.ranges, channel)
         _offers_kernel(*rows.kinds).start([offers])
@@ -258,7 +258,7 @@ def _parts(passed: Superstep, begins: list[int], ends: list[int]) -> list[list[P
     for begin, end in zip(begins, ends, strict=False):
         for of_kind, values in zip(parts, (passed.told, passed.told_keys), strict=True):
             is_told = begin < end
-            of_kind.append(Part(end - begin, values[begin:end].view(np.uint8)) if is_told else nothing())
+            of_kind.append(Part(end - begin, [values[begin:end].view(np.uint8)]) if is_told else nothing())
     return parts
 
 
@@ -271,10 +271,9 @@ def _taken(received: list[list[Part]], key: np.dtype) -> dict[str, Any]:
     of_others = [parts for parts in received if parts[0].head > 0]
     if not of_others:
         return {"num_taken": 0}
-    # This makes copies: a GPU reads no value that lies across its words.
     vertices, keys = (
-        cupy().concatenate([part.data for part in of_kind]).view(dtype)
-        for of_kind, dtype in zip(zip(*of_others, strict=True), (np.uint32, key), strict=True)
+        values_in(as_one([part.data for part in of_kind]), dtype)
+        for of_kind, dtype in zip(zip(*of_others, strict=True), (np.dtype(np.uint32), key), strict=True)
     )
     if not len(vertices) == len(keys) == sum(parts[0].head for parts in of_others):
         raise meaningless()

@@ -35,12 +35,14 @@ from edgewise.kernels.cuda.device import (
     warp_sum,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
-from edgewise.kernels.cuda.memory import cupy, empty, host_copy, zeros
+from edgewise.kernels.cuda.memory import empty, host_copy, zeros
 from edgewise.primitives.bitmaps import BITS, bits_in, is_of_lane, lanes_of, word_with, words_for
 from edgewise.primitives.deal import place_in_block
 from edgewise.primitives.running_sums import sum_to_lane
 
 _num_words = device_function(words_for)
+#: Words of `Listing.control`.
+_BARRIER, _ALL_BITS, _LAST = range(3)
 
 
 class Marking(NamedTuple):
@@ -101,7 +103,7 @@ class Listing(NamedTuple):
     Attributes:
         bits: a bitmap, shape (words,).
         counts: shape (blocks,), for the bits of each block's words.
-        control: a zero, for the barrier.
+        control: zeros: for the barrier; for the number of all bits that are set; and for the last word of the bitmap.
         places: of bits, ascending; those that do not fit are left out.
         words, number: the lengths of `bits` and `places`.
     """
@@ -171,6 +173,9 @@ def list_kernel(it):
     place, total = place_in_block(warp_sum(count), tally)
     if block_thread() == 0:
         it.counts[block_index()] = total
+        atomic_add(it.control, _ALL_BITS, total)
+        if block_index() == 0 and it.words > 0:
+            it.control[_LAST] = it.bits[it.words - 1]
     grid_barrier(it.control, np.int64(0))
     before = np.int64(0)
     for block in range(lane(), block_index(), WARP):
@@ -315,19 +320,19 @@ def places_of(bits: Any, count: int) -> Any:
 def checked_places_of(bits: Any, count: int, length: int) -> Any:
     """`places_of` a bitmap of so many places, or None if other than `count` bits are set, or one that has no place.
     The host waits once."""
-    places, counts = _listed(bits, count)
-    found, last = host_copy(cupy().concatenate([counts.sum(keepdims=True), bits[-1:]])).tolist()
+    places, control = _listed(bits, count)
+    _, found, last = host_copy(control).tolist()
     in_last = length - BITS * (len(bits) - 1)
     return places if found == count and (in_last == BITS or last >> in_last == 0) else None
 
 
 def _listed(bits: Any, count: int) -> tuple[Any, Any]:
-    """What `list_kernel` lists, and how many bits are set in the words of each block."""
+    """What `list_kernel` lists, and its `control`."""
     places, kernel = empty(count, np.uint32), _listing()
     blocks = _blocks(kernel, -(-len(bits) // WARP))
-    counts, control = empty(blocks, np.int64), zeros(1, np.int64)
+    counts, control = empty(blocks, np.int64), zeros(3, np.int64)
     kernel.start([Listing(bits, counts, control, places, len(bits), count)], blocks)
-    return places, counts
+    return places, control
 
 
 def _blocks(kernel: Kernel, warps: int) -> int:

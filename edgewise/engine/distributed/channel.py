@@ -148,6 +148,6 @@ def cut(data: Any, begin: int, heads: list[list[int]]) -> list[Part]:
     """The parts that lie one after the other in bytes, from `begin` on."""
     found = list[Part]()
     for head, length in heads:
-        found.append(Part(head, data[begin : begin + length]))
+        found.append(Part(head, [data[begin : begin + length]]))
         begin += length
     return found

@@ -17,11 +17,10 @@ import numpy as np
 
 from edgewise.engine.distributed.channel import Channel, StreamChannel, cut, wait_for_nothing
 from edgewise.engine.distributed.channel_peers import peers_of
-from edgewise.engine.distributed.exchange_cuda import Part
+from edgewise.engine.distributed.exchange_cuda import Part, as_one
 from edgewise.engine.distributed.group import Group
 from edgewise.kernels.cuda.memory import (
     copy_of,
-    cupy,
     current_stream,
     device_number,
     device_uuid,
@@ -51,12 +50,18 @@ class HostChannel(Channel):
         if not others:
             return [[parts[0] for parts in told]], [word]
         of_ranks = list(zip(*told, strict=True))
-        once = {id(part.data): part.data for other in others for part in of_ranks[other] if len(part.data)}
+        once = {
+            id(each): each
+            for other in others
+            for part in of_ranks[other]
+            for each in part.arrays
+            if len(each)
+        }
         there = dict(zip(once, self._on_host(list(once.values())), strict=True))
         sent = [np.empty(0, np.uint8)] * self._group.size
         for other in others:
-            heads = np.array([(part.head, len(part.data)) for part in of_ranks[other]], np.int64)
-            data = [there[id(part.data)] for part in of_ranks[other] if len(part.data)]
+            heads = np.array([(part.head, part.length) for part in of_ranks[other]], np.int64)
+            data = [there[id(each)] for part in of_ranks[other] for each in part.arrays if len(each)]
             sent[other] = np.concatenate([heads.view(np.uint8).reshape(-1), *data])
         received, words = self._group.exchange(sent, word)
         whole = np.concatenate([received[other][16 * len(told) :] for other in others])
@@ -125,9 +130,9 @@ class NcclChannel(StreamChannel):
 
     def exchange(self, told: Sequence[Sequence[Part]], word: int) -> tuple[list[list[Part]], list[int]]:
         of_ranks, size = list(zip(*told, strict=True)), self._group.size
-        given = [sum(len(part.data) for part in of_rank) for of_rank in of_ranks]
+        given = [sum(part.length for part in of_rank) for of_rank in of_ranks]
         heads = [
-            [word, any(given), *chain(*((part.head, len(part.data)) for part in of_rank))]
+            [word, any(given), *chain(*((part.head, part.length) for part in of_rank))]
             for of_rank in of_ranks
         ]
         sent = copy_of(np.array(heads, np.int64).reshape(-1))
@@ -138,8 +143,8 @@ class NcclChannel(StreamChannel):
         got = rows[:, 3::2].sum(axis=1).tolist()
         data = empty(sum(got), np.uint8)
         if rows[:, 1].any():
-            whole = [part.data for of_rank in of_ranks for part in of_rank if len(part.data)]
-            self._swap(data, _as_one(whole), got, given)
+            whole = [each for of_rank in of_ranks for part in of_rank for each in part.arrays]
+            self._swap(data, as_one(whole), got, given)
         begins = np.cumsum([0, *got]).tolist()
         found = [
             cut(data, begin, row[2:].reshape(-1, 2).tolist())
@@ -205,13 +210,6 @@ def _tensor(values: Any) -> Any:
     if len(values) == 0:
         return torch.empty(0, dtype=torch.uint8, device=device_number())
     return torch.from_dlpack(values)
-
-
-def _as_one(whole: list[Any]) -> Any:
-    """Bytes one after the other; those of one array are sent from where they lie."""
-    if len(whole) == 1:
-        return whole[0]
-    return cupy().concatenate(whole) if whole else empty(0, np.uint8)
 
 
 def _has_nccl() -> bool:

@@ -22,7 +22,17 @@ from edgewise.engine.distributed.channel import StreamChannel, cut, wait_for_not
 from edgewise.engine.distributed.exchange import meaningless
 from edgewise.engine.distributed.exchange_cuda import Part
 from edgewise.engine.distributed.group import Group
-from edgewise.kernels.cuda.memory import copy_bytes, copy_of, done, empty, host_copy, mark, pinned, receive
+from edgewise.kernels.cuda.memory import (
+    address_of,
+    copy_bytes,
+    copy_of,
+    done,
+    empty,
+    host_copy,
+    mark,
+    pinned,
+    receive,
+)
 from edgewise.kernels.cuda.peers import SharedMemory, array_at, opened, raise_word, wait_for_word
 
 #: Turns whose parts lie in memory at once, and the most bytes of a part in one turn.
@@ -146,10 +156,10 @@ class PeerChannel(StreamChannel):
         found, told_words = [list(parts) for parts in of_ranks], [word] * group.size
         if not self._others:
             return found, told_words
-        sent = {other: [part.data for part in of_ranks[other]] for other in self._others}
+        sent = {other: [each for part in of_ranks[other] for each in part.arrays] for other in self._others}
         with self._exchanging(sum(len(each) for arrays in sent.values() for each in arrays)):
             for other, pair in self._pairs.items():
-                lengths = chain(*((part.head, len(part.data)) for part in of_ranks[other]))
+                lengths = chain(*((part.head, part.length) for part in of_ranks[other]))
                 heads = rows[other, :words]
                 heads[:] = [word, num_parts, *lengths]
                 pair.send(_pieces(sent[other], 0), heads)
@@ -237,7 +247,7 @@ def _pieces(arrays: Sequence[Any], turn: int) -> Iterator[tuple[int, int, int]]:
     for each in arrays:
         first, end = max(0, -begin), min(len(each), _ROOM - begin)
         if first < end:
-            yield int(each.data.ptr) + first, begin + first, end - first
+            yield address_of(each) + first, begin + first, end - first
         begin += len(each)
 
 

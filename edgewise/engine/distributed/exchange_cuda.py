@@ -6,13 +6,14 @@ the other. How many they are is a word on the host.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.engine.distributed.bitmaps_cuda import Marks, among, changed, checked_places_of
-from edgewise.engine.distributed.exchange import columns_of, meaningless
-from edgewise.kernels.cuda.memory import copy_of, cupy
+from edgewise.engine.distributed.exchange import meaningless
+from edgewise.kernels.cuda.memory import address_of, copy_of, cupy, empty
 from edgewise.primitives.bitmaps import words_for
 
 #: The words of parts that have no vertex, and that have all that there may be.
@@ -25,22 +26,51 @@ class Part(NamedTuple):
 
     Attributes:
         head: how many vertices are listed; of a bitmap, their number, negated; or `_NONE`, or `_ALL`.
-        data: uint8, on the GPU.
+        arrays: uint8, on the GPU, one after the other. What was received is one.
     """
 
     head: int
-    data: Any
+    arrays: Sequence[Any]
+
+    @property
+    def length(self) -> int:
+        """How many bytes it has."""
+        return sum(map(len, self.arrays))
+
+    @property
+    def data(self) -> Any:
+        """All of it in one array."""
+        return as_one(self.arrays)
 
 
-def as_bytes(arrays: Sequence[Any]) -> Any:
-    """Arrays on the GPU as bytes, one after the other."""
-    whole = [cupy().ascontiguousarray(each).view(np.uint8) for each in arrays if len(each)]
-    return cupy().concatenate(whole) if whole else cupy().empty(0, np.uint8)
+def as_one(arrays: Sequence[Any]) -> Any:
+    """Bytes on the GPU, one after the other; those of one array stay where they lie."""
+    if len(arrays) == 1:
+        return arrays[0]
+    return cupy().concatenate(arrays) if arrays else empty(0, np.uint8)
+
+
+def bytes_of(arrays: Sequence[Any]) -> list[Any]:
+    """Arrays on the GPU as bytes, of those that have any."""
+    return [cupy().ascontiguousarray(each).view(np.uint8) for each in arrays if len(each)]
+
+
+def values_in(data: Any, dtype: np.dtype) -> Any:
+    """Bytes on the GPU as values, copied if they lie across its words, where it reads none."""
+    return (data.copy() if address_of(data) % dtype.itemsize else data).view(dtype)
+
+
+def columns_in(data: Any, count: int, dtypes: Sequence[np.dtype]) -> list[Any]:
+    """Arrays of `count` values each that follow each other in bytes on the GPU; see `values_in`."""
+    ends = np.cumsum([0, *(dtype.itemsize * count for dtype in dtypes)]).tolist()
+    return [
+        values_in(data[begin:end], dtype) for (begin, end), dtype in zip(pairwise(ends), dtypes, strict=True)
+    ]
 
 
 def nothing() -> Part:
     """A part without vertices."""
-    return Part(_NONE, cupy().empty(0, np.uint8))
+    return Part(_NONE, [])
 
 
 def part_of(marks: Marks, values: Callable[[Any], Sequence[Any]]) -> tuple[Part, Any]:
@@ -48,17 +78,17 @@ def part_of(marks: Marks, values: Callable[[Any], Sequence[Any]]) -> tuple[Part,
 
     Args:
         marks: a bit for each vertex that they may be.
-        values: ``values(places)``: arrays of the values at places.
+        values: ``values(places)``: arrays of the values at places, which stay until they are sent.
     """
     count, possible = marks.count, marks.length
     if count == 0:
         return nothing(), slice(0)
     if count == possible:
-        return Part(_ALL, as_bytes(values(slice(None)))), slice(None)
+        return Part(_ALL, bytes_of(values(slice(None)))), slice(None)
     places = marks.places()
     by_bitmap = marks.bits.nbytes < places.nbytes
     which = marks.bits if by_bitmap else places
-    return Part(-count if by_bitmap else count, as_bytes([which, *values(places)])), places
+    return Part(-count if by_bitmap else count, bytes_of([which, *values(places)])), places
 
 
 def placed(part: Part, among: slice, dtypes: Sequence[np.dtype]) -> tuple[Any, list[Any]]:
@@ -71,13 +101,16 @@ def placed(part: Part, among: slice, dtypes: Sequence[np.dtype]) -> tuple[Any, l
     count, size = possible if head == _ALL else abs(head), 0
     if head not in (_NONE, _ALL):
         size = _NUMBER.itemsize * count if head > 0 else 8 * words_for(possible)
-    if count > possible or len(part.data) != size + count * sum(dtype.itemsize for dtype in dtypes):
+    if count > possible or part.length != size + count * sum(dtype.itemsize for dtype in dtypes):
         raise meaningless()
-    values = columns_of(part.data[size:], count, dtypes)
+    data = part.data
+    values, which = columns_in(data[size:], count, dtypes), data[:size]
     if head == _ALL:
         return slice(None), values
-    which = part.data[:size].copy()
-    places = which.view(_NUMBER) if head >= 0 else checked_places_of(which.view(np.int64), count, possible)
+    if head >= 0:
+        places = values_in(which, _NUMBER)
+    else:
+        places = checked_places_of(values_in(which, np.dtype(np.int64)), count, possible)
     if places is None:
         raise meaningless()
     return places, values

@@ -42,6 +42,7 @@ from edgewise.kernels.cuda.arguments import (
 from edgewise.kernels.cuda.device import (
     INT64,
     WARP,
+    ballot,
     cuda,
     device_function,
     inlined,
@@ -50,7 +51,7 @@ from edgewise.kernels.cuda.device import (
     thread_index,
     warp_barrier,
 )
-from edgewise.primitives.deal import TALLY_WORDS, add_to_total, append_by_block, degree
+from edgewise.primitives.deal import MOST_EACH, TALLY_WORDS, add_to_total, append_each, degree
 from edgewise.schedule import MergePath
 
 #: Which threads send along which arcs.
@@ -208,15 +209,20 @@ def make_sweep(decide: Any, lists: bool) -> Any:
     @device_function
     def sweep(it, state, run):
         edges, active = np.int64(0), np.int64(0)
-        for begin in range(it.low, it.high, num_threads()):
-            v, goes_on = begin + thread_index(), False
-            if v < it.high and decide(v, it.superstep, state, run):
-                goes_on = True
-                active += 1
-                edges += degree(v, run.graph.offsets)
-                run.work.active[v] = it.superstep + 1
-            if lists:
-                append_by_block(run.work.listed, run.control, COUNT, v, goes_on, run.tally)
+        each = max(np.int64(1), (it.high - it.low + num_threads() - 1) // num_threads())
+        each = min(np.int64(MOST_EACH), each)
+        start = it.low + (thread_index() - lane()) * each
+        for first in range(start, it.high, num_threads() * each):
+            found = np.uint32(0)
+            for i in range(each):
+                v = first + i * WARP + lane()
+                if v < it.high and decide(v, it.superstep, state, run):
+                    found = np.uint32(found | 1 << i)
+                    active += 1
+                    edges += degree(v, run.graph.offsets)
+                    run.work.active[v] = it.superstep + 1
+            if lists and ballot(found != 0) != 0:
+                append_each(run.work.listed, run.control, COUNT, first, found, each)
         add_to_total(edges, 0, run.tally, run.control, EDGES)
         if not lists:
             add_to_total(active, 1, run.tally, run.control, COUNT)

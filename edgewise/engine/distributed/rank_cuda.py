@@ -12,12 +12,12 @@ from edgewise.engine.cuda.control import CONTROL, COUNT, EDGES, ENDED
 from edgewise.engine.cuda.vertices import FOLDS
 from edgewise.engine.distributed.bitmaps_cuda import bits_equal, marked
 from edgewise.engine.distributed.channel import Channel
-from edgewise.engine.distributed.exchange import columns_of
 from edgewise.engine.distributed.exchange_cuda import (
     Part,
     SharedOnGpu,
     WantedOnGpu,
-    as_bytes,
+    bytes_of,
+    columns_in,
     nothing,
     part_of,
     placed,
@@ -269,7 +269,7 @@ class GpuRank(Rank):
             return count
         received, counts = self._channel.exchange([self._messages_for_others()], count)
         for rank, (part,) in enumerate(received):
-            if rank != self._group.rank and len(part.data):
+            if rank != self._group.rank and part.length:
                 self._join(part)
         return sum(counts)
 
@@ -285,8 +285,8 @@ class GpuRank(Rank):
         return parts
 
     def _sent(self, messages: Any, places: Any) -> list[Any]:
-        """Messages at places, as they are sent."""
-        found = messages[places]
+        """Messages at places, as they are sent, in arrays of their own."""
+        found = messages.copy() if isinstance(places, slice) else messages[places]
         return [(found != 0).view(np.uint8) if self._message.kind == "b" else found]
 
     def _join(self, part: Part) -> None:
@@ -318,10 +318,10 @@ class GpuRank(Rank):
         self._stamps[of][places] = self._superstep + 1
 
     def _whole(self, arrays: Sequence[Any]) -> Part:
-        return Part(0, as_bytes(arrays))
+        return Part(0, bytes_of(arrays))
 
     def _columns(self, part: Part, count: int, dtypes: Sequence[np.dtype]) -> list[Any]:
-        return columns_of(part.data, count, dtypes)
+        return columns_in(part.data, count, dtypes)
 
     def _exchange(self, told: list[list[Part]]) -> tuple[list[list[Part]], list[int]]:
         return self._channel.exchange(told, self._count)

@@ -183,6 +183,11 @@ def host_copy(values: Any) -> np.ndarray:
     return values.get()
 
 
+def address_of(values: Any) -> int:
+    """Where an array on the GPU begins."""
+    return int(values.data.ptr)
+
+
 def empty(length: int, dtype: Any) -> Any:
     """An array on the GPU, shape (length,), whose values are not set."""
     return cupy().empty(length, dtype)
