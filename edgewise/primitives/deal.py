@@ -33,7 +33,7 @@ from edgewise.primitives.running_sums import sum_to_lane
 #: The most arcs of a piece. A warp goes over 32 pieces in at most 64 steps.
 PIECE = 64
 #: The most vertices that a lane finds before its warp lists them; see `append_each`.
-MOST_EACH = 16
+MOST_EACH = 8
 #: How many words a block shares for `add_to_total`.
 TALLY_WORDS = 2 * WARPS
 

@@ -231,6 +231,8 @@ def _settle(depth: Any, it: Any) -> Any:
                 if is_of_lane(lanes_of(word, part)):
                     v = (first + begin + holder) * BITS + part + lane()
                     it.level[v] = depth
+                    if depth == 1 and it.num_sources == 1:  # a hub has many in-neighbours before the source
+                        it.parent[v] = it.sources[0]
                     found += 1
                     edges += degree(v, it.graph.offsets)
             rest = np.uint32(rest & (rest - np.uint32(1)))

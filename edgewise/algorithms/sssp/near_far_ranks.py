@@ -77,11 +77,11 @@ class Superstep(NamedTuple):
         begins: the first vertex of each rank, and the number of all.
         vertices, keys: what other ranks have told: own vertices and keys, each of shape (num_taken,).
         control: see `CONTROL`; the host sets it.
-        delta: by how much the threshold rises.
+        delta, last_delta: by how much the threshold rises, and what that was before the last rise.
         bound: the key of the longest distance to offer.
         n, low, high, rank, size: vertices; those of this rank, from `low` to `high` - 1; this rank, and how many.
         step, bucket: which superstep this is, from 1 on; 1 plus the number of rises.
-        start, last_start: the thresholds, of now and before the last rise, are `delta` above these keys.
+        start, last_start: the thresholds, of now and before the last rise, are that much above these keys.
         num_taken, num_risen: the lengths of `vertices` and of `risen`.
     """
 
@@ -102,6 +102,7 @@ class Superstep(NamedTuple):
     keys: Keys
     control: AtomicInt64s
     delta: float
+    last_delta: float
     bound: int
     n: int
     low: int
@@ -300,7 +301,10 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
         if me == 0:
             lowest[0] = LARGEST
         block_barrier()
-        threshold, below = raised(np.int64(it.start), it.delta), raised(np.int64(it.last_start), it.delta)
+        threshold, below = (
+            raised(np.int64(it.start), it.delta),
+            raised(np.int64(it.last_start), it.last_delta),
+        )
         gather_near(threshold, below, it)
         generation = grid_barrier(it.control, np.int64(0))
         _cut(it)

@@ -68,6 +68,9 @@ _NAME = "sssp"
 _NONE = -1
 #: The bytes of the number of a vertex.
 _NUMBER = 4
+#: Supersteps are slow that have fewer near vertices than this on all ranks, in the mean since the threshold rose: a
+#: launch and an exchange take as long as about so many.
+_SLOW = 100_000
 
 
 def make_offers_kernel(distance: np.dtype, weighted: bool) -> Any:
@@ -135,8 +138,9 @@ def shortest_paths(
     run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")
     with channel.in_run():
         with room(_NAME, _running_bytes(graph, dtype, group)):
-            best, supersteps, rises = _search(rows, asked, width, channel, run)
-        run.explain(f"{supersteps:,} supersteps; {rises:,} thresholds {width:.4g} apart")
+            best, supersteps, rises = _search(rows, asked, width, delta == "auto", channel, run)
+        apart = f"{width:.4g} apart" + (", or more where few vertices were near" if delta == "auto" else "")
+        run.explain(f"{supersteps:,} supersteps; {rises:,} thresholds {apart}")
     distance, parent = best.view(dtype), full(n, _NONE, np.int32)
     unreached = unreached_key(dtype)
     offers = offers_of(rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), unreached)
@@ -178,13 +182,19 @@ def _running_bytes(graph: Graph, dtype: np.dtype, group: Group) -> int:
 
 
 def _search(
-    rows: _Rows, asked: Asked, delta: float, channel: Channel, run: Execution
+    rows: _Rows, asked: Asked, delta: float, adapts: bool, channel: Channel, run: Execution
 ) -> tuple[Any, int, int]:
-    """The keys of distances, shape (n,), right for own vertices; and how many supersteps and rises there were."""
+    """The keys of distances, shape (n,), right for own vertices; and how many supersteps and rises there were.
+
+    Args:
+        rows, asked, delta, channel, run: as for `shortest_paths`, and what is kept for it.
+        adapts: whether the threshold rises by twice as much after supersteps that had few near vertices.
+    """
     kernel, passed = _kernel(*rows.kinds), _first_superstep(rows, asked, delta)
     control, host = passed.control, signals(2)
     words, begins = pinned(len(control), np.int64), rows.ranges.begins
     num_near, num_far, least = 0, 0, int(LARGEST)
+    computed, risen_at = 0, 0
     while True:
         words[:] = 0
         words[NEAR], words[FAR], words[LEAST], words[TOLD_LEAST] = num_near, num_far, least, LARGEST
@@ -201,11 +211,15 @@ def _search(
         told = _parts(passed, begins, words[TOLD:].tolist())
         received, of_ranks = channel.exchange(told, near or ~min(least, int(words[TOLD_LEAST])))
         changed: dict[str, Any] = {"step": passed.step + 1, "near": passed.next_near, "num_risen": 0}
+        computed += sum(word for word in of_ranks if word > 0)
         if max(of_ranks) < 0:
             start = min(~word for word in of_ranks)
             if start == LARGEST:
                 return passed.best, passed.step, passed.bucket - 1
-            changed |= {"bucket": passed.bucket + 1, "start": start, "last_start": passed.start}
+            is_slow = adapts and computed < _SLOW * (passed.step - risen_at)
+            computed, risen_at = 0, passed.step
+            changed |= {"bucket": passed.bucket + 1, "start": start, "delta": passed.delta * (1 + is_slow)}
+            changed |= {"last_start": passed.start, "last_delta": passed.delta}
             changed |= {"far": passed.risen, "risen": passed.far, "num_risen": num_far}
             num_far, least = 0, int(LARGEST)
         passed = passed._replace(next_near=passed.near, **changed, **_taken(received, passed.best.dtype))
@@ -237,6 +251,7 @@ def _first_superstep(rows: _Rows, asked: Asked, delta: float) -> Superstep:
         keys=zeros(len(sources), key),
         control=zeros(CONTROL.size - 1 + size, np.int64),
         delta=delta,
+        last_delta=delta,
         bound=bound,
         n=n,
         low=own.start,

@@ -20,7 +20,7 @@ from edgewise.balance.registry import strategy_of
 from edgewise.engine.cuda.arguments import Arcs, offset_dtype, own_type, stored
 from edgewise.engine.cuda.buffered import nothing
 from edgewise.engine.cuda.combining import Combining, make_combining
-from edgewise.engine.cuda.control import COUNT, EDGES, ENDED, UNITS
+from edgewise.engine.cuda.control import COUNT, ENDED, UNITS
 from edgewise.engine.cuda.gathering import make_along
 from edgewise.engine.cuda.messages import make_compute, make_scatter
 from edgewise.engine.distributed.gathering_cuda import make_combined_rows, make_gathering, make_kept_rows
@@ -43,6 +43,7 @@ from edgewise.kernels.cuda.device import (
     INT64,
     WARP,
     ballot,
+    count_bits,
     cuda,
     device_function,
     inlined,
@@ -51,7 +52,7 @@ from edgewise.kernels.cuda.device import (
     thread_index,
     warp_barrier,
 )
-from edgewise.primitives.deal import MOST_EACH, TALLY_WORDS, add_to_total, append_each, degree
+from edgewise.primitives.deal import MOST_EACH, TALLY_WORDS, add_to_total, append_each
 from edgewise.schedule import MergePath
 
 #: Which threads send along which arcs.
@@ -202,43 +203,64 @@ def make_sending(edge_compute: Any, make_out_edge: Any, combining: Combining) ->
     return deliver
 
 
-def make_sweep(decide: Any, lists: bool) -> Any:
+def make_sweep(decide: Any, may: Any, lists: bool) -> Any:
     """The function that counts the vertices that are active next, and `lists` them or does not:
-    ``sweep(it, state, run)``; `decide` says it of one: ``decide(v, stamp, state, run)``."""
+    ``sweep(it, state, run)``.
+
+    Args:
+        decide: ``decide(v, stamp, state, run)``: whether a vertex is.
+        may: ``may(v, stamp, run)``: whether it has to be asked. A lane looks at several vertices at once: what it waits
+            for is memory.
+        lists: see above.
+    """
 
     @device_function
     def sweep(it, state, run):
-        edges, active = np.int64(0), np.int64(0)
+        active, last = np.int64(0), it.high - 1
         each = max(np.int64(1), (it.high - it.low + num_threads() - 1) // num_threads())
         each = min(np.int64(MOST_EACH), each)
         start = it.low + (thread_index() - lane()) * each
         for first in range(start, it.high, num_threads() * each):
-            found = np.uint32(0)
+            asked, found = np.uint32(0), np.uint32(0)
+            for i in range(MOST_EACH):
+                v = first + i * WARP + lane()
+                if may(min(v, last), it.superstep, run) & (v <= last) & (i < each):
+                    asked = np.uint32(asked | 1 << i)
             for i in range(each):
                 v = first + i * WARP + lane()
-                if v < it.high and decide(v, it.superstep, state, run):
+                if (asked >> np.uint32(i)) & np.uint32(1) != 0 and decide(v, it.superstep, state, run):
                     found = np.uint32(found | 1 << i)
-                    active += 1
-                    edges += degree(v, run.graph.offsets)
                     run.work.active[v] = it.superstep + 1
+            active += count_bits(found)
             if lists and ballot(found != 0) != 0:
                 append_each(run.work.listed, run.control, COUNT, first, found, each)
-        add_to_total(edges, 0, run.tally, run.control, EDGES)
         if not lists:
-            add_to_total(active, 1, run.tally, run.control, COUNT)
+            add_to_total(active, 0, run.tally, run.control, COUNT)
 
     return sweep
+
+
+@device_function
+def _always(v: Any, stamp: Any, run: Any) -> Any:
+    """`may` of `make_sweep`: all have to be asked."""
+    return True
+
+
+@device_function
+def _is_due(v: Any, stamp: Any, run: Any) -> Any:
+    """`may` of `make_sweep`: a vertex is computed that is active or got a message."""
+    return (run.work.active[v] == stamp) | (run.received[v] == stamp)
+
+
+@device_function
+def _is_next(v: Any, stamp: Any, run: Any) -> Any:
+    """`may` of `make_sweep` where it is known which vertices are active next."""
+    return run.work.active[v] == stamp + 1
 
 
 def make_deciding(vote: Any) -> Any:
     """`decide` of `make_sweep` that asks the program."""
     return device_function(lambda v, stamp, state, run: vote(v, state))
-
-
-@device_function
-def _is_active(v: Any, stamp: Any, state: Any, run: Any) -> Any:
-    """`decide` of `make_sweep` for vertices that are known."""
-    return run.work.active[v] == stamp + 1
 
 
 def make_joining(combining: Combining) -> Any:
@@ -351,21 +373,13 @@ def make_rank_kernel(
     make_state, fill_fields, proceed = glue.make_state, glue.fill_fields, functions["proceed"]
     deliver, compute, join = make_delivering(compiled, binding, message, glue, pulls)
 
-    @device_function
-    def computed(v, stamp, state, run):
-        """`decide` of `make_sweep`: compute a vertex that is active or got a message."""
-        due = run.work.active[v] == stamp or run.received[v] == stamp
-        return due and compute(v, stamp, state, run)
-
-    start, resume, sweep, count = (
-        make_sweep(decide, not pulls)
-        for decide in (
-            make_deciding(functions["initialize"]),
-            make_deciding(functions["resume"]),
-            computed,
-            _is_active,
-        )
+    asking = (
+        (make_deciding(functions["initialize"]), _always),
+        (make_deciding(functions["resume"]), _always),
+        (compute, _is_due),
+        (device_function(lambda v, stamp, state, run: True), _is_next),
     )
+    start, resume, sweep, count = (make_sweep(*each, not pulls) for each in asking)
     fold, total = make_folds(glue)
     best = _no_best
     if binding.spec.best_first:

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgewise.balance.contract import Plan
 from edgewise.engine.cuda.arguments import Arcs, stored_identity
-from edgewise.engine.cuda.control import CONTROL, COUNT, EDGES, ENDED
+from edgewise.engine.cuda.control import CONTROL, COUNT, ENDED
 from edgewise.engine.cuda.vertices import FOLDS
 from edgewise.engine.distributed.bitmaps_cuda import bits_equal, marked
 from edgewise.engine.distributed.channel import Channel
@@ -103,7 +103,7 @@ class GpuRank(Rank):
         self._messages = full(0 if spec.keeps_messages else n, self._nothing, kept)
         self._received, self._stamps = zeros(n, np.uint32), zeros(n, np.uint32)
         self._control, self._words = zeros(CONTROL.size, np.int64), pinned(CONTROL.size, np.int64)
-        self._signals, self._num_active, self._num_edges = signals(2), 0, 0
+        self._signals, self._num_active = signals(2), 0
         self._unused = Told(empty(1, np.uint32), empty(1, kept))
         self._wanted_there = wanted
         passed = [
@@ -181,6 +181,12 @@ class GpuRank(Rank):
         return self._words
 
     @property
+    def _most_threads(self) -> int:
+        """As many threads as run at the same time."""
+        most: int = self._kernel.blocks * self._kernel.threads
+        return most
+
+    @property
     def _num_results(self) -> int:
         """The results of parts of all ranks, after which there is room for a value of each vertex of this one."""
         number: int = places_of(self._parts[-1]).stop
@@ -220,8 +226,7 @@ class GpuRank(Rank):
     def _counted(self, phase: Phase) -> None:
         """Carry out a phase that says which vertices are active next, and note how many."""
         self._launch(phase, self._length)
-        words = self._answer()
-        self._num_active, self._num_edges = int(words[COUNT]), int(words[EDGES])
+        self._num_active = int(self._answer()[COUNT])
 
     def _vote(self, phase: Phase) -> None:
         self._counted(phase)
@@ -264,7 +269,7 @@ class GpuRank(Rank):
         self._superstep += 1
         count = self._num_active
         if count:
-            self._launch(Phase.SEND, count + self._num_edges, number=count)
+            self._launch(Phase.SEND, self._most_threads, number=count)
         if self._group.size == 1:
             return count
         received, counts = self._channel.exchange([self._messages_for_others()], count)
