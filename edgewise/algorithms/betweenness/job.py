@@ -35,6 +35,11 @@ class Job(NamedTuple):
     is_target: np.ndarray
 
     @property
+    def asked(self) -> "Job":
+        """What is the same on all ranks: not the memory that sources take, for one rank may have looked ids up."""
+        return self._replace(beside=0)
+
+    @property
     def in_batches(self) -> bool:
         """Whether a GPU does many sources at a time: for sums on vertices, along paths of the fewest arcs to all."""
         return not self.weighted and self.on != ON_ARCS and len(self.is_target) == 0

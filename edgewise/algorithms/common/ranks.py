@@ -86,9 +86,9 @@ def _check_same_call(name: str, group: Group, args: tuple[Any, ...]) -> None:
 
 
 def _content(value: Any) -> Iterator[bytes]:
-    """The content of an argument but for graphs."""
+    """The content of an argument but for graphs, and for what it does not call `asked`."""
     if isinstance(value, tuple):
-        for each in value:
+        for each in getattr(value, "asked", value):
             yield from _content(each)
     elif isinstance(value, np.ndarray):
         yield f"{value.dtype}{value.shape}".encode()
