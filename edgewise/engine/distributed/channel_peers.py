@@ -26,8 +26,10 @@ from edgewise.kernels.cuda.memory import (
     address_of,
     copy_bytes,
     copy_of,
+    current_stream,
     done,
     empty,
+    finish_all,
     host_copy,
     mark,
     pinned,
@@ -115,7 +117,8 @@ class PeerChannel(StreamChannel):
     def __init__(self, group: Group, memory: SharedMemory, addresses: Sequence[int]) -> None:
         super().__init__(group)
         rank, size = group.rank, group.size
-        self._memory, self._others = memory, [(rank + step) % size for step in range(1, size)]
+        self._memory, self._stream = memory, current_stream()
+        self._others = [(rank + step) % size for step in range(1, size)]
         self._pairs = {
             other: _Pair(
                 addresses[rank], addresses[other], rank - (rank > other), other - (other > rank), size
@@ -140,7 +143,9 @@ class PeerChannel(StreamChannel):
         pattern = np.arange(_TRIED, dtype=np.uint32).view(np.uint8)
         sent = {other: [copy_of(pattern + np.uint8(self._group.rank))] for other in self._others}
         received = {other: [empty(len(pattern), np.uint8)] for other in self._others}
-        self._swap(sent, received, dict.fromkeys(self._others, 1))
+        self._swap(
+            sent, received, {other: _turns_for(sent[other], received[other]) for other in self._others}
+        )
         end, event = time.perf_counter() + _TRIAL, mark()
         while not done(event):
             if time.perf_counter() > end:
@@ -229,7 +234,11 @@ class PeerChannel(StreamChannel):
 
     @contextlib.contextmanager
     def _exchanging(self, sent_bytes: int) -> Iterator[None]:
-        """Count an exchange."""
+        """Count an exchange. What a word says was done before is known of one stream: another one comes after it."""
+        stream = current_stream()
+        if stream != self._stream:
+            finish_all()
+            self._stream = stream
         self._group.sent_bytes += sent_bytes
         self._group.exchanges += 1
         with self._lost_by_errors():

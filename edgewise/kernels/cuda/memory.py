@@ -284,6 +284,11 @@ def finish() -> None:
     cupy().cuda.get_current_stream().synchronize()
 
 
+def finish_all() -> None:
+    """Wait for all work of the current GPU."""
+    cupy().cuda.runtime.deviceSynchronize()
+
+
 #: The size of the pages in which the host's memory is locked in place, and the bytes from which arrays outside of the
 #: heap have pages of their own: smaller ones may share theirs with others.
 _PAGE, OWN_PAGES = 4096, 2**26

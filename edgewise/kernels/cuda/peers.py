@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from edgewise.kernels.cuda.memory import cupy, current_stream, driver, fault, new_stream
+from edgewise.kernels.cuda.memory import cupy, current_stream, driver, fault, finish_all, new_stream
 
 #: What a word is at the end: at least whatever a stream waits for.
 _FREED = 0x7F
@@ -35,7 +35,7 @@ class SharedMemory:
         self._memory, self._bytes_of_words = cupy().cuda.Memory(8 * num_words + size), 8 * num_words
         self.address = int(self._memory.ptr)
         runtime.memset(self.address, 0, self._bytes_of_words)
-        runtime.deviceSynchronize()
+        finish_all()
         self.handle: bytes = runtime.ipcGetMemHandle(self.address)
 
     def free_waiters(self) -> None:

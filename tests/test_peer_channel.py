@@ -1,0 +1,169 @@
+"""Parts arrive as they were sent by ranks that write to each other's memory: threads of this process, whose GPUs are
+pretended. A stream is what its thread does; it waits as a thread does."""
+
+import ctypes
+import time
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+from thread_ranks import on_threads
+
+from edgewise.errors import DistributedError
+
+pytest.importorskip(
+    "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
+)
+from edgewise.engine.distributed import channel_peers, exchange_cuda
+from edgewise.engine.distributed.channel_peers import PeerChannel
+from edgewise.engine.distributed.exchange_cuda import Part
+
+#: The most bytes of a part in one turn.
+ROOM = 40
+
+
+class Memory:
+    """What stands for `SharedMemory`."""
+
+    def __init__(self, size: int) -> None:
+        self.values = np.zeros(channel_peers._num_words(size) + size * channel_peers._TURNS * ROOM, np.int64)
+        self.address = self.values.ctypes.data
+
+    def free_waiters(self) -> None:
+        """Raise all words."""
+        self.values[:] = 2**62
+
+
+def word_at(address: int) -> Any:
+    return ctypes.c_int64.from_address(address)
+
+
+def raise_word(address: int, value: int) -> None:
+    word_at(address).value = value
+
+
+def wait_for_word(address: int, value: int) -> None:
+    end = time.monotonic() + 20
+    while word_at(address).value < value:
+        assert time.monotonic() < end, "nobody has raised this word"
+        time.sleep(1e-5)
+
+
+def copy(to: int, source: int, nbytes: int) -> None:
+    """A copy that takes its time, at times."""
+    if (to + nbytes) % 7 == 0:
+        time.sleep(1e-4)
+    ctypes.memmove(to, source, nbytes)
+
+
+def pretended() -> Any:
+    """NumPy and this thread in place of the GPU and its stream."""
+    names = {
+        "raise_word": raise_word,
+        "wait_for_word": wait_for_word,
+        "copy_bytes": copy,
+        "address_of": lambda values: values.ctypes.data,
+        "array_at": lambda address, length, dtype: np.ctypeslib.as_array(
+            (ctypes.c_int64 * length).from_address(address)
+        ),
+        "empty": np.empty,
+        "pinned": np.zeros,
+        "receive": np.copyto,
+        "mark": lambda: None,
+        "done": lambda event: True,
+        "copy_of": np.array,
+        "host_copy": np.array,
+        "current_stream": lambda: 0,
+        "_ROOM": ROOM,
+        "_TRIED": 100,
+    }
+    return mock.patch.multiple(channel_peers, **names)
+
+
+def on_peers(size: int, call: Any) -> list[Any]:
+    """What a call with a channel gives on each of so many ranks."""
+    memories = [Memory(size) for _ in range(size)]
+
+    def run(group: Any) -> Any:
+        addresses = [each.address for each in memories]
+        return call(PeerChannel(group, memories[group.rank], addresses))
+
+    with pretended(), mock.patch.multiple(exchange_cuda, cupy=lambda: np, empty=np.empty):
+        return on_threads(size, run)
+
+
+def told(sender: int, receiver: int, turn: int, place: int) -> list[np.ndarray]:
+    """The arrays of a part: none, short ones, and ones that take several turns."""
+    draw = np.random.default_rng([sender, receiver, turn, place])
+    lengths = draw.choice([0, 1, ROOM - 1, ROOM, ROOM + 1, 5 * ROOM], draw.integers(0, 4))
+    return [draw.integers(0, 256, length).astype(np.uint8) for length in lengths]
+
+
+def whole(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([np.empty(0, np.uint8), *arrays])
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_parts_arrive_as_they_were_sent(size: int) -> None:
+    def call(channel: PeerChannel) -> int:
+        rank = channel._group.rank
+        for turn in range(30):
+            sent = [
+                [Part(7 * place - turn, told(rank, other, turn, place)) for other in range(size)]
+                for place in range(1 + turn % 4)
+            ]
+            received, words = channel.exchange(sent, rank - 10**15)
+            assert words == [other - 10**15 for other in range(size)]
+            for other, parts in enumerate(received):
+                assert len(parts) == 1 + turn % 4
+                for place, part in enumerate(parts):
+                    assert part.head == 7 * place - turn
+                    np.testing.assert_array_equal(part.data, whole(told(other, rank, turn, place)))
+        return channel._group.sent_bytes
+
+    sent = on_peers(size, call)
+    assert sent == [
+        sum(
+            len(whole(told(rank, other, turn, place)))
+            for turn in range(30)
+            for place in range(1 + turn % 4)
+            for other in range(size)
+            if other != rank
+        )
+        for rank in range(size)
+    ]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_what_ranks_share_arrives_between_exchanges(size: int) -> None:
+    def call(channel: PeerChannel) -> None:
+        rank = channel._group.rank
+        for turn in range(20):
+            lengths = [(other * turn * 13) % (4 * ROOM) for other in range(size)]
+            parts = [
+                np.full(length, 100 * turn % 251 + other if other == rank else 0, np.uint8)
+                for other, length in enumerate(lengths)
+            ]
+            wait = channel.share(parts)
+            _, words = channel.exchange([[Part(0, [])] * size], turn)
+            assert words == [turn] * size
+            wait()
+            for other, part in enumerate(parts):
+                assert (part == 100 * turn % 251 + other).all()
+
+    on_peers(size, call)
+
+
+def test_whether_memory_can_be_written_to_is_seen() -> None:
+    assert on_peers(3, PeerChannel.works) == [True] * 3
+    with mock.patch(f"{__name__}.copy", lambda to, source, nbytes: None):
+        assert on_peers(2, PeerChannel.works) == [False] * 2
+
+
+def test_ranks_that_tell_other_parts_are_refused() -> None:
+    def call(channel: PeerChannel) -> None:
+        with pytest.raises(DistributedError, match="means nothing here"):
+            channel.exchange([[Part(0, [])] * 2] * (1 + channel._group.rank), 0)
+
+    on_peers(2, call)
