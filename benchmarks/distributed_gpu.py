@@ -29,7 +29,7 @@ class Exchanging:
 
     def __init__(self, channel: Any) -> None:
         self.seconds, self._channel = 0.0, type(channel)
-        self._exchange, self._share = self._channel.exchange, self._channel.share
+        self._exchange, self._exchanging = self._channel.exchange, self._channel.exchanging
 
     def __enter__(self) -> "Exchanging":
         from edgewise.kernels.cuda.memory import finish
@@ -42,16 +42,21 @@ class Exchanging:
             self.seconds += time.perf_counter() - started
             return found
 
-        def share(*arguments: Any) -> Callable[[], None]:
-            timed(lambda: self._share(*arguments)())
-            return lambda: None
+        def exchanging(*arguments: Any) -> Callable[[], Callable[[], None]]:
+            start = self._exchanging(*arguments)
+
+            def started() -> Callable[[], None]:
+                timed(lambda: start()())
+                return lambda: None
+
+            return started
 
         self._channel.exchange = lambda *arguments: timed(partial(self._exchange, *arguments))
-        self._channel.share = share
+        self._channel.exchanging = exchanging
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._channel.exchange, self._channel.share = self._exchange, self._share
+        self._channel.exchange, self._channel.exchanging = self._exchange, self._exchanging
 
 
 class ByRanks(PreparedRank):
