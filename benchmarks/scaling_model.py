@@ -278,8 +278,11 @@ def seconds(run: str, scale: int, ranks: int, ways: Ways = Ways(), links: Links 
     near, far, messages = _sent(scale, ranks, ways, links)
     exchange = more * max(near / links.nvlink, far / links.network)
     latency = links.near if ranks <= links.host else links.far
-    collectives = 1 if ways.whole else 2 if ways.kept else 3
-    each = 1 if ways.whole or ways.kept else 2
+    has_sizes = not (ways.whole or ways.kept)
+    collectives = (
+        1 if ways.whole else 2 + (has_sizes and ranks > links.host)
+    )  # in a host, sizes come with messages
+    each = 1 + has_sizes
     exchange += rounds * (collectives * latency + each * messages * links.message)
     return max(compute, exchange) if ways.overlap else compute + exchange
 

@@ -2,6 +2,7 @@
 pretended. A stream is what its thread does; it waits as a thread does."""
 
 import ctypes
+import threading
 import time
 from typing import Any
 from unittest import mock
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from thread_ranks import on_threads
 
-from edgewise.errors import DistributedError
+from edgewise.errors import DeviceError, DistributedError
 
 pytest.importorskip(
     "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
@@ -29,10 +30,6 @@ class Memory:
     def __init__(self, size: int) -> None:
         self.values = np.zeros(channel_peers._num_words(size) + size * channel_peers._TURNS * ROOM, np.int64)
         self.address = self.values.ctypes.data
-
-    def free_waiters(self) -> None:
-        """Raise all words."""
-        self.values[:] = 2**62
 
 
 def word_at(address: int) -> Any:
@@ -57,12 +54,17 @@ def copy(to: int, source: int, nbytes: int) -> None:
     ctypes.memmove(to, source, nbytes)
 
 
+def fill(address: int, value: int, size: int) -> None:
+    ctypes.memset(address, value, size)
+
+
 def pretended() -> Any:
     """NumPy and this thread in place of the GPU and its stream."""
     names = {
         "raise_word": raise_word,
         "wait_for_word": wait_for_word,
         "copy_bytes": copy,
+        "fill_now": fill,
         "address_of": lambda values: values.ctypes.data,
         "array_at": lambda address, length, dtype: np.ctypeslib.as_array(
             (ctypes.c_int64 * length).from_address(address)
@@ -167,3 +169,37 @@ def test_ranks_that_tell_other_parts_are_refused() -> None:
             channel.exchange([[Part(0, [])] * 2] * (1 + channel._group.rank), 0)
 
     on_peers(2, call)
+
+
+@pytest.mark.parametrize("turns", [1, 3, 5])
+def test_a_rank_that_gives_up_leaves_others_no_answer(turns: int) -> None:
+    """Its stream goes on, and overwrites what a late rank has not taken yet."""
+    late = threading.Event()
+
+    def call(channel: PeerChannel) -> None:
+        rank = channel._group.rank
+        parts = [np.repeat(np.arange(turns, dtype=np.uint8) + 10 * other, ROOM) for other in range(2)]
+        if rank == 0:
+            channel._give_up()
+            channel.share(parts)
+            late.set()
+            return
+        assert late.wait(60)
+        with pytest.raises(DistributedError, match="has ended a run"):
+            channel.share(parts)()
+
+    on_peers(2, call)
+
+
+def test_an_error_in_a_run_is_told_though_the_gpu_is_lost() -> None:
+    def call(channel: PeerChannel) -> None:
+        with pytest.raises(KeyError), channel.in_run():
+            raise KeyError("its own")
+
+    with mock.patch(f"{__name__}.fill", side_effect=RuntimeError("illegal address")):
+        on_peers(2, call)
+
+
+def test_what_the_driver_refuses_is_no_way_to_speak() -> None:
+    with mock.patch(f"{__name__}.raise_word", side_effect=DeviceError("not supported")):
+        assert on_peers(2, PeerChannel.works) == [False] * 2

@@ -1,8 +1,8 @@
 """Algorithms on several ranks with GPUs whose answers are arrays on the GPU with a value for each vertex.
 
 A rank has the rows of its own vertices on its GPU. Ranks tell each other the values of their own vertices from GPU to
-GPU, and join what each found for all vertices. What that takes beside the values, 8 bytes for each vertex at most, is
-less than what a search had while it ran, which `memory_limit` counts.
+GPU, and join what each found for all vertices. What that takes beside the values is mostly less than what a search had
+while it ran, which `memory_limit` counts.
 """
 
 import contextlib
@@ -19,8 +19,9 @@ from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.kernels.cuda.memory import cupy, room
 
-#: For each vertex, the bytes that a rank takes at most while ranks join numbers of 4 bytes: what it sends and receives.
-JOINING_BYTES = 2 * 4
+#: For each vertex, the bytes that a rank takes at most while ranks join numbers of 4 bytes: what it sends and receives,
+#: the share that it joins, which is half of them at most, and half a byte for marks (`offers_cuda`).
+JOINING_BYTES = 2 * 4 + 2 + 1
 
 
 @contextlib.contextmanager

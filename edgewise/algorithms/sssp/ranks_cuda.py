@@ -68,8 +68,8 @@ _NAME = "sssp"
 _NONE = -1
 #: The bytes of the number of a vertex.
 _NUMBER = 4
-#: Supersteps are slow that have fewer near vertices than this on all ranks, in the mean since the threshold rose: a
-#: launch and an exchange take as long as about so many.
+#: The threshold rises by twice as much if supersteps since it rose last had fewer near vertices than this on all ranks,
+#: in the mean, for a launch and an exchange take as long as about so many; and by half as much again after ten times.
 _SLOW = 100_000
 
 
@@ -141,10 +141,10 @@ def shortest_paths(
             best, supersteps, rises = _search(rows, asked, width, delta == "auto", channel, run)
         apart = f"{width:.4g} apart" + (", or more where few vertices were near" if delta == "auto" else "")
         run.explain(f"{supersteps:,} supersteps; {rises:,} thresholds {apart}")
-    distance, parent = best.view(dtype), full(n, _NONE, np.int32)
-    unreached = unreached_key(dtype)
-    offers = offers_of(rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), unreached)
+    distance, unreached = best.view(dtype), unreached_key(dtype)
     with joining(_NAME, n, group):
+        parent = full(n, _NONE, np.int32)
+        offers = offers_of(rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), unreached)
         tell_own(distance, rows.ranges, channel)
         _offers_kernel(*rows.kinds).start([offers])
         take_least(offers.parent, group, channel)
@@ -188,7 +188,7 @@ def _search(
 
     Args:
         rows, asked, delta, channel, run: as for `shortest_paths`, and what is kept for it.
-        adapts: whether the threshold rises by twice as much after supersteps that had few near vertices.
+        adapts: whether the threshold rises by more where few vertices are near; see `adapted`.
     """
     kernel, passed = _kernel(*rows.kinds), _first_superstep(rows, asked, delta)
     control, host = passed.control, signals(2)
@@ -216,13 +216,26 @@ def _search(
             start = min(~word for word in of_ranks)
             if start == LARGEST:
                 return passed.best, passed.step, passed.bucket - 1
-            is_slow = adapts and computed < _SLOW * (passed.step - risen_at)
+            width = adapted(passed.delta, delta, computed / (passed.step - risen_at)) if adapts else delta
             computed, risen_at = 0, passed.step
-            changed |= {"bucket": passed.bucket + 1, "start": start, "delta": passed.delta * (1 + is_slow)}
+            changed |= {"bucket": passed.bucket + 1, "start": start, "delta": width}
             changed |= {"last_start": passed.start, "last_delta": passed.delta}
             changed |= {"far": passed.risen, "risen": passed.far, "num_risen": num_far}
             num_far, least = 0, int(LARGEST)
         passed = passed._replace(next_near=passed.near, **changed, **_taken(received, passed.best.dtype))
+
+
+def adapted(width: float, least: float, near: float) -> float:
+    """By how much the threshold rises next.
+
+    Args:
+        width: by how much it rose last.
+        least: by how much it rises at least.
+        near: the near vertices of a superstep on all ranks, in the mean since then.
+    """
+    if near < _SLOW:
+        return 2 * width
+    return max(least, width / 2) if near > 10 * _SLOW else width
 
 
 def _first_superstep(rows: _Rows, asked: Asked, delta: float) -> Superstep:

@@ -41,8 +41,8 @@ from edgewise.primitives.deal import place_in_block
 from edgewise.primitives.running_sums import sum_to_lane
 
 _num_words = device_function(words_for)
-#: Words of `Listing.control`.
-_BARRIER, _ALL_BITS, _LAST = range(3)
+#: Words of `Listing.control`, behind that of the barrier.
+_ALL_BITS, _LAST = 1, 2
 
 
 class Marking(NamedTuple):

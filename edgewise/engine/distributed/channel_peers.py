@@ -1,19 +1,22 @@
 """How ranks on GPUs of one machine speak that write to each other's memory.
 
-Each rank has memory that the others have opened: of each of them a word, and room for two parts. To tell a part, a rank
-has the driver copy it there and raise its word; the other's stream waits for that, and copies the part to where it is
-needed. All of this is in the order of streams, and no kernel takes part.
+Each rank has memory that the others have opened: of each of them a word, and room for two parts and their heads. To
+tell a part, a rank has the driver copy it there and raise its word; the other's stream waits for that, and copies the
+part to where it is needed. All of this is in the order of streams, and no kernel takes part.
 
 A rank writes to one half of the room in one turn and to the other in the next. When it does so, it has waited for the
 other's word of the turn before, which that one has raised after it took what came two turns before. So nothing has to
 be told back. Longer parts take several turns, as many in both directions.
+
+A rank that gives up lets its stream go on, which then writes whatever it was asked to, too early. So it first sets
+another word in each memory, at which others look after each exchange: with it they have no answer.
 """
 
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -22,6 +25,7 @@ from edgewise.engine.distributed.channel import StreamChannel, cut, wait_for_not
 from edgewise.engine.distributed.exchange import meaningless
 from edgewise.engine.distributed.exchange_cuda import Part
 from edgewise.engine.distributed.group import Group
+from edgewise.errors import DeviceError
 from edgewise.kernels.cuda.memory import (
     address_of,
     copy_bytes,
@@ -35,21 +39,32 @@ from edgewise.kernels.cuda.memory import (
     pinned,
     receive,
 )
-from edgewise.kernels.cuda.peers import SharedMemory, array_at, opened, raise_word, wait_for_word
+from edgewise.kernels.cuda.peers import (
+    SharedMemory,
+    array_at,
+    can_wait_for_words,
+    close,
+    fill_now,
+    opened,
+    raise_word,
+    wait_for_word,
+)
 
 #: Turns whose parts lie in memory at once, and the most bytes of a part in one turn.
 _TURNS, _ROOM = 2, 1 << 25
+#: Turns that are asked for before the host waits for them: a driver that has very many holds the host up.
+_AHEAD = 8
+#: The bytes of a word of a rank that lets its stream go on: at least whatever that waits for. And of one that says so.
+_FREED, _GIVEN_UP = 0x7F, 1
 #: The most words of heads: that of the sender, how many parts there are, and two of each part.
 _HEADS = 16
 #: The bytes, and the seconds, in which it has to be seen that memory can be written to.
 _TRIED, _TRIAL = 1 << 16, 20.0
-#: The bytes by which memory is opened, and what tells whether processes are on one machine.
-_HANDLE, _BOOT = 64, Path("/proc/sys/kernel/random/boot_id")
 
 
 def _num_words(size: int) -> int:
     """The words of a rank's memory before the room for parts, which begins at a multiple of 256 bytes."""
-    return -(-(size - 1) * (1 + _TURNS * _HEADS) // 32) * 32
+    return -(-(size - 1) * (2 + _TURNS * _HEADS) // 32) * 32
 
 
 class _Pair:
@@ -68,8 +83,8 @@ class _Pair:
         return base + 8 * _num_words(self._size) + (_TURNS * place + self.turn % _TURNS) * _ROOM
 
     def _heads(self, place: int) -> int:
-        """The first word of heads."""
-        return self._size - 1 + (_TURNS * place + self.turn % _TURNS) * _HEADS
+        """The first word of heads, behind two words of each other rank."""
+        return 2 * (self._size - 1) + (_TURNS * place + self.turn % _TURNS) * _HEADS
 
     @property
     def heads_here(self) -> int:
@@ -90,6 +105,10 @@ class _Pair:
         if heads is not None:
             copy_bytes(self._there + 8 * self._heads(self._own), heads.ctypes.data, heads.nbytes)
         raise_word(self._there + 8 * self._own, self.turn)
+
+    def give_up(self) -> None:
+        """Tell the other rank at once that this one writes too early from now on."""
+        fill_now(self._there + 8 * (self._size - 1 + self._own), _GIVEN_UP, 8)
 
     def arrive(self) -> None:
         """Have the stream wait for what the other rank sends in this turn."""
@@ -127,6 +146,10 @@ class PeerChannel(StreamChannel):
         }
         self._words = array_at(memory.address, _num_words(size), np.int64)
         self._told, self._heads = pinned(len(self._words), np.int64), pinned(size * _HEADS, np.int64)
+        #: Of each other rank whether it has given up.
+        self._over = self._words[size - 1 : 2 * (size - 1)]
+        self._is_over = pinned(size - 1, np.int64)
+        self._is_over[:] = 0
 
     @contextlib.contextmanager
     def in_run(self) -> Iterator[None]:
@@ -135,32 +158,56 @@ class PeerChannel(StreamChannel):
             with super().in_run():
                 yield
         except BaseException:
-            self._memory.free_waiters()
+            with contextlib.suppress(
+                RuntimeError
+            ):  # after a failed kernel nothing can be done, nor has to be
+                self._give_up()
             raise
+
+    def _give_up(self) -> None:
+        """Let this rank's stream go on, whatever it waits for."""
+        for pair in self._pairs.values():
+            pair.give_up()
+        fill_now(self._memory.address, _FREED, 8 * len(self._others))
+
+    def _end(self) -> Callable[[], None]:
+        """What waits for all exchanges so far, and sees whether what they brought is right."""
+        receive(self._is_over, self._over)
+        has_ended = partial(done, mark())
+
+        def wait() -> None:
+            with self._lost_by_errors():
+                self._await(has_ended)
+                if self._is_over.any():
+                    self._group.look()
+                    raise RuntimeError("a rank has ended a run on the way")
+
+        return wait
 
     def works(self) -> bool:
         """Whether what ranks write to each other's memory arrives. All ranks call it."""
         pattern = np.arange(_TRIED, dtype=np.uint32).view(np.uint8)
         sent = {other: [copy_of(pattern + np.uint8(self._group.rank))] for other in self._others}
         received = {other: [empty(len(pattern), np.uint8)] for other in self._others}
-        self._swap(
-            sent, received, {other: _turns_for(sent[other], received[other]) for other in self._others}
-        )
-        end, event = time.perf_counter() + _TRIAL, mark()
-        while not done(event):
-            if time.perf_counter() > end:
-                self._memory.free_waiters()
-                return False
-        return all(
-            np.array_equal(host_copy(got), pattern + np.uint8(other)) for other, (got,) in received.items()
-        )
+        end = time.perf_counter() + _TRIAL
+        try:
+            self._swap(sent, received)
+            event = mark()
+            while not done(event):
+                if time.perf_counter() > end:
+                    self._give_up()
+                    return False
+            return all(
+                np.array_equal(host_copy(got), pattern + np.uint8(other))
+                for other, (got,) in received.items()
+            )
+        except (RuntimeError, DeviceError):  # the driver refuses something
+            return False
 
     def exchange(self, told: Sequence[Sequence[Part]], word: int) -> tuple[list[list[Part]], list[int]]:
         group, num_parts, words = self._group, len(told), 2 + 2 * len(told)
         of_ranks, rows = list(zip(*told, strict=True)), self._heads.reshape(group.size, _HEADS)
         found, told_words = [list(parts) for parts in of_ranks], [word] * group.size
-        if not self._others:
-            return found, told_words
         sent = {other: [each for part in of_ranks[other] for each in part.arrays] for other in self._others}
         with self._exchanging(sum(len(each) for arrays in sent.values() for each in arrays)):
             for other, pair in self._pairs.items():
@@ -171,9 +218,8 @@ class PeerChannel(StreamChannel):
             for pair in self._pairs.values():
                 pair.arrive()
             receive(self._told, self._words)
-            event = mark()
-            self._await(lambda: done(event))
-        received, turns = dict[int, list[Any]](), dict[int, int]()
+            self._end()()
+        received = dict[int, list[Any]]()
         for other, pair in self._pairs.items():
             told_words[other], number, *heads = self._told[pair.heads_here :][:words].tolist()
             lengths = heads[1::2]
@@ -181,49 +227,32 @@ class PeerChannel(StreamChannel):
                 raise meaningless()
             data = empty(sum(lengths), np.uint8)
             pair.take(_pieces([data], 0))
-            received[other], turns[other] = [data], _turns_for(sent[other], [data])
-            found[other] = cut(data, 0, np.reshape(heads, (-1, 2)).tolist())
-        if max(turns.values()) > 1:
-            with self._lost_by_errors():
-                self._swap(sent, received, turns, first=1)
-                event = mark()
-                self._await(lambda: done(event))
+            received[other], found[other] = [data], cut(data, 0, np.reshape(heads, (-1, 2)).tolist())
+        with self._lost_by_errors():
+            if self._swap(sent, received, first=1):
+                self._end()()
         return found, told_words
 
     def _exchanging_parts(
         self, sent: Sequence[Any], received: Sequence[Any]
     ) -> Callable[[], Callable[[], None]]:
         given, into = ({other: [each[other]] for other in self._others} for each in (sent, received))
-        turns = {other: _turns_for(given[other], into[other]) for other in self._others}
         sent_bytes = sum(len(sent[other]) for other in self._others)
 
         def start() -> Callable[[], None]:
             with self._exchanging(sent_bytes):
-                self._swap(given, into, turns)
-                event = mark()
+                return self._end() if self._swap(given, into) else wait_for_nothing
 
-            def wait() -> None:
-                with self._lost_by_errors():
-                    self._await(lambda: done(event))
+        return start
 
-            return wait
-
-        return start if max(turns.values()) else lambda: wait_for_nothing
-
-    def _swap(
-        self,
-        sent: dict[int, list[Any]],
-        received: dict[int, list[Any]],
-        turns: dict[int, int],
-        first: int = 0,
-    ) -> None:
-        """Start to send arrays to others, and to receive what they send.
+    def _swap(self, sent: dict[int, list[Any]], received: dict[int, list[Any]], first: int = 0) -> bool:
+        """Start to send arrays to others, and to receive what they send; whether there was anything.
 
         Args:
             sent, received: of each other rank, arrays on the GPU, uint8; what is received has one array.
-            turns: how many turns that takes.
-            first: how many of these are over.
+            first: how many turns are over.
         """
+        turns = {other: _turns_for(sent[other], received[other]) for other in self._others}
         for turn in range(first, max(turns.values())):
             now = [(other, pair) for other, pair in self._pairs.items() if turn < turns[other]]
             for other, pair in now:
@@ -231,17 +260,20 @@ class PeerChannel(StreamChannel):
             for other, pair in now:
                 pair.arrive()
                 pair.take(_pieces(received[other], turn))
+            if (turn + 1) % _AHEAD == 0:
+                self._await(partial(done, mark()))
+        return first < max(turns.values())
 
     @contextlib.contextmanager
     def _exchanging(self, sent_bytes: int) -> Iterator[None]:
         """Count an exchange. What a word says was done before is known of one stream: another one comes after it."""
-        stream = current_stream()
-        if stream != self._stream:
-            finish_all()
-            self._stream = stream
         self._group.sent_bytes += sent_bytes
         self._group.exchanges += 1
         with self._lost_by_errors():
+            stream = current_stream()
+            if stream != self._stream:
+                finish_all()
+                self._stream = stream
             yield
 
 
@@ -261,21 +293,27 @@ def _pieces(arrays: Sequence[Any], turn: int) -> Iterator[tuple[int, int, int]]:
 
 
 def peers_of(group: Group) -> PeerChannel | None:
-    """How ranks speak whose GPUs write to each other's memory, or None if some cannot. All ranks call it; each has a
-    GPU of its own."""
-    memory, own = None, b""
-    with contextlib.suppress(RuntimeError, OSError):  # there is no room, or the system has no such memory
-        memory = SharedMemory(_num_words(group.size), (group.size - 1) * _TURNS * _ROOM)
-        own = memory.handle + _BOOT.read_bytes()
-    told = [each.tobytes() for each in group.everywhere(np.frombuffer(own, np.uint8))[0]]
-    addresses = list[int]()
-    if memory is not None and all(each[_HANDLE:] == own[_HANDLE:] for each in told):
+    """How ranks speak whose GPUs write to each other's memory, or None if some cannot. All ranks call it; they are on
+    one machine, and each has a GPU of its own."""
+    memory, own, size = None, b"", group.size
+    with contextlib.suppress(RuntimeError):  # there is no room, or the system has no such memory
+        if can_wait_for_words():
+            memory = SharedMemory(_num_words(size), (size - 1) * _TURNS * _ROOM)
+            own = memory.handle
+    handles, addresses = group.everywhere(np.frombuffer(own, np.uint8))[0], dict[int, int]()
+    if memory is not None and all(map(len, handles)):
+        addresses[group.rank] = memory.address
         with contextlib.suppress(RuntimeError):
-            addresses = [
-                memory.address if rank == group.rank else opened(each[:_HANDLE])
-                for rank, each in enumerate(told)
-            ]
-    if group.total(bool(addresses)) < group.size or memory is None:
-        return None
-    channel = PeerChannel(group, memory, addresses)
-    return channel if group.total(channel.works()) == group.size else None
+            for other in range(size):
+                if other != group.rank:
+                    addresses[other] = opened(handles[other].tobytes())
+    if group.total(len(addresses) == size) == size and memory is not None:
+        channel = PeerChannel(group, memory, [addresses[rank] for rank in range(size)])
+        if group.total(channel.works()) == size:
+            return channel
+    with contextlib.suppress(RuntimeError):
+        for other, address in addresses.items():
+            if other != group.rank:
+                close(address)
+    group.total(0)  # nobody has the others' memory open any more
+    return None

@@ -26,7 +26,7 @@ class Part(NamedTuple):
 
     Attributes:
         head: how many vertices are listed; of a bitmap, their number, negated; or `_NONE`, or `_ALL`.
-        arrays: uint8, on the GPU, one after the other. What was received is one.
+        arrays: uint8, on the GPU, one after the other. What another rank has sent is one.
     """
 
     head: int

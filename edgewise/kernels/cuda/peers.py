@@ -8,15 +8,21 @@ from typing import Any, final
 
 import numpy as np
 
-from edgewise.kernels.cuda.memory import cupy, current_stream, driver, fault, finish_all, new_stream
-
-#: What a word is at the end: at least whatever a stream waits for.
-_FREED = 0x7F
+from edgewise.kernels.cuda.memory import (
+    cupy,
+    current_stream,
+    device_number,
+    driver,
+    fault,
+    finish_all,
+    give_back,
+    new_stream,
+)
 
 
 @final
 class SharedMemory:
-    """Memory of this GPU that other processes may open, given back at the end: words that they raise, then bytes.
+    """Memory of this GPU that other processes may open, given back at the end: words, then bytes.
 
     Args:
         num_words: how many words, which are 0 at first.
@@ -31,27 +37,44 @@ class SharedMemory:
     """
 
     def __init__(self, num_words: int, size: int) -> None:
-        runtime = cupy().cuda.runtime
-        self._memory, self._bytes_of_words = cupy().cuda.Memory(8 * num_words + size), 8 * num_words
+        runtime, needed = cupy().cuda.runtime, 8 * num_words + size
+        if runtime.memGetInfo()[0] < needed:
+            give_back()  # the driver has none of what CuPy holds
+        self._memory = cupy().cuda.Memory(needed)
         self.address = int(self._memory.ptr)
-        runtime.memset(self.address, 0, self._bytes_of_words)
+        runtime.memset(self.address, 0, 8 * num_words)
         finish_all()
         self.handle: bytes = runtime.ipcGetMemHandle(self.address)
 
-    def free_waiters(self) -> None:
-        """Let streams go on that wait for words."""
-        stream = new_stream()
-        cupy().cuda.runtime.memsetAsync(self.address, _FREED, self._bytes_of_words, stream.ptr)
-        stream.synchronize()
+
+def can_wait_for_words() -> bool:
+    """Whether streams of this GPU can wait for words."""
+    api = driver()
+    asked = api.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS
+    error, can = api.cuDeviceGetAttribute(asked, device_number())
+    return not error and bool(can)
 
 
 def opened(handle: bytes) -> int:
-    """The address at which another process's `SharedMemory` lies in this one, until it ends.
+    """The address at which another process's `SharedMemory` lies in this one.
 
     Raises:
         RuntimeError: the driver refuses, as it does if neither GPU can write to the other's memory.
     """
     return int(cupy().cuda.runtime.ipcOpenMemHandle(handle))
+
+
+def close(address: int) -> None:
+    """Give back what `opened` has opened, when all work of this GPU is done."""
+    finish_all()
+    cupy().cuda.runtime.ipcCloseMemHandle(address)
+
+
+def fill_now(address: int, value: int, size: int) -> None:
+    """Set bytes of memory to a value, whatever streams wait for."""
+    stream = new_stream()
+    cupy().cuda.runtime.memsetAsync(address, value, size, stream.ptr)
+    stream.synchronize()
 
 
 def raise_word(address: int, value: int) -> None:
