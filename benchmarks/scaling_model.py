@@ -16,7 +16,7 @@ this is fitted. In a grid of r x r ranks the r - 1 ranks of a column send messag
 other ranks of a row: twice `ghosts` of r.
 
 Two constants are solved for: `ew.pagerank` on two GPUs exchanges values of one length again and again, and what an
-exchange takes at scales 22 and 26 gives a latency and a rate (`exchange_line`).
+exchange takes at scales 22 and 26, the wait for the other rank with it, gives a latency and a rate (`exchange_line`).
 
 What is fitted to counted partitions of scales 16 to 20, and compared with scale 22: how much more the busiest rank has
 than the mean, as a power of x = p * 0.76**s, which is the share that the vertex of most arcs has of a rank's mean; and
@@ -35,11 +35,13 @@ from benchmarks.results import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
 PARTITIONS, H100 = RESULTS / "2026-11-28-2-cores-partitions.csv", RESULTS / "2026-11-28-H100.csv"
-TWO = RESULTS / "2026-11-27-2xH200-distributed.csv"
+TWO = RESULTS / "2026-11-29-2xH200-distributed.csv"
 #: The scales of these runs on one and two GPUs; rates of one GPU are of the second.
 SMALL, LARGE = 22, 26
 #: For each run: what was measured on one GPU, and how often it goes over all arcs.
 MEASURED = {"pagerank": ("pagerank", 20), "bfs": ("BFS", 1), "sssp": ("SSSP", 1)}
+#: How often `pagerank` exchanges: before its 20 iterations, after each, and ranks at the end.
+EXCHANGES = 22
 #: Arcs of a vertex, and the part of them that the likelier half of the vertices has.
 DEGREE, LIKELY = 16, 0.76
 FITTED, HELD_OUT = (16, 18, 20), 22
@@ -87,8 +89,7 @@ def exchange_line() -> tuple[float, float]:
     points = []
     for scale in (SMALL, LARGE):
         spent, sent = exchanging("pagerank", scale)
-        size = VALUE * int(measured()["pagerank", scale, 2]["vertices"]) / 2  # of an exchange
-        points.append((size, spent / round(sent / size)))
+        points.append((sent / EXCHANGES, spent / EXCHANGES))
     (few, short), (many, long) = points
     rate = (many - few) / (long - short)
     return short - few / rate, rate
@@ -104,6 +105,16 @@ NEAR, NVLINK = exchange_line()
 H200 = Links(8, NVLINK, 48e9, NEAR, NEAR + 44e-6, 1e-6)
 #: NVLink 3 of an A100, 300 GB/s each way (NVIDIA, Ampere tuning guide), and HDR, 200 Gb/s, less as much.
 A100 = Links(8, NVLINK * 300 / 450, 24e9, NEAR, NEAR + 44e-6, 1e-6)
+
+
+@functools.cache
+def telling(scale: int) -> float:
+    """The share of vertices that have out-arcs, and so something to tell in `pagerank`."""
+    found = 0.0
+    for ones in range(scale + 1):
+        degree = DEGREE * 2**scale * LIKELY ** (scale - ones) * (1 - LIKELY) ** ones
+        found += math.comb(scale, ones) / 2**scale * -math.expm1(-degree)
+    return found
 
 
 @functools.cache
@@ -224,8 +235,8 @@ class Ways:
     Attributes:
         partition: "ranges" or "grid".
         kept: numbers are exchanged once, since all supersteps send to the same vertices: a value alone, and no sizes.
-        whole: each rank tells each other one the values of all its vertices, whether it needs them or not: a value
-            alone, in one exchange, as `ew.pagerank` does. Not in grids, nor with `kept` or `in_host`.
+        whole: each rank tells each other one the values of all its vertices with out-arcs, whether it needs them or
+            not: a value alone, in one exchange, as `ew.pagerank` does. Not in grids, nor with `kept` or `in_host`.
         in_host: the GPUs of a host combine their messages first, over NVLink.
         overlap: computing and exchanging at the same time.
     """
@@ -248,7 +259,8 @@ def _sent(scale: int, ranks: int, ways: Ways, links: Links) -> tuple[float, floa
     if ranks == 1:
         return 0, 0, 0
     if ways.whole:
-        return (host - 1) * VALUE * own, (ranks - host) * VALUE * own, ranks - 1
+        told = VALUE * own * telling(scale)
+        return (host - 1) * told, (ranks - host) * told, ranks - 1
     if ways.partition == "grid":  # the GPUs of a host are neighbours in a row
         side = math.sqrt(ranks)
         each = size(own * ghosts(scale, side), side - 1)

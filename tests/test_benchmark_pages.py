@@ -17,7 +17,7 @@ JUDGED = (
     page.CPU, page.LAYERS, page_gpu.GPU, page_gpu.H100, page_gpu.CLUSTERS, page_gpu.AUTOMATIC,
     page_tables.CENTRALITIES, page_tables.CORES_AND_TRIANGLES,
     page_tables.READING, page_tables.CUGRAPH, page_tables.BEYOND, page_docs.LARGE, *page_docs.THREADS,
-    page_tables.DISTRIBUTED, page_tables.ALGORITHMS, page_tables.DISTRIBUTED_GPU, page_tables.DISTRIBUTED_AGAIN,
+    page_tables.DISTRIBUTED, page_tables.ALGORITHMS, page_tables.DISTRIBUTED_GPU,
     page_tables.GRID, page_tables.NETWORKX, page_tables.NETWORKX_ON_GPU,
 )  # fmt: skip
 

@@ -262,7 +262,7 @@ def test_documents_link_to_the_rows_of_their_tables() -> None:
         "docs/layers.md": (page_docs.LAYERS,),
         "docs/memory.md": (page_docs.LARGER,),
         "docs/distributed.md": (
-            page_tables.DISTRIBUTED, page_tables.GRID, page_tables.DISTRIBUTED_GPU, page_tables.DISTRIBUTED_AGAIN,
+            page_tables.DISTRIBUTED, page_tables.GRID, page_tables.DISTRIBUTED_GPU,
             page_tables.BUILDING_RANKS, page_tables.ALGORITHMS,
         ),
         "docs/networkx.md": (page_tables.NETWORKX, page_tables.NETWORKX_ON_GPU),
