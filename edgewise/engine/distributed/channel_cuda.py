@@ -222,7 +222,7 @@ def _has_nccl() -> bool:
     return bool(torch.cuda.is_available() and distributed.is_nccl_available())
 
 
-def machine_id() -> str:
+def _machine_id() -> str:
     """What this machine is called since it was started, in any of its containers; by its name if it does not say."""
     with contextlib.suppress(OSError):
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
@@ -236,7 +236,7 @@ def channel_of(group: Group) -> Channel:
     """How the ranks of a group speak, decided by all of them together at the first call: if each has a GPU of its own,
     by the memory of these, where they can write to each other's, or else by NCCL, if each has that."""
     if group not in _channels:
-        own = np.frombuffer(f"{device_uuid()}\0{machine_id()}".encode(), np.uint8)
+        own = np.frombuffer(f"{device_uuid()}\0{_machine_id()}".encode(), np.uint8)
         told, have_nccl = group.everywhere(own, _has_nccl())
         gpus, machines = zip(*(each.tobytes().split(b"\0") for each in told), strict=True)
         apart, together = len(set(gpus)) == group.size, len(set(machines)) == 1

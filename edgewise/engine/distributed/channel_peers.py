@@ -160,7 +160,7 @@ class PeerChannel(StreamChannel):
         except BaseException:
             with contextlib.suppress(
                 RuntimeError
-            ):  # after a failed kernel nothing can be done, nor has to be
+            ):  # after a failed kernel that can neither be done nor matters
                 self._give_up()
             raise
 
