@@ -61,7 +61,7 @@ from edgewise.primitives.near_far_piles import (
     RISES,
     SUPERSTEPS,
 )
-from edgewise.primitives.near_far_rise import LARGEST, adapted
+from edgewise.primitives.near_far_rise import FAST, LARGEST, SLOW, adapted_in_kernel
 from edgewise.primitives.ordered_keys import key_dtype
 from edgewise.primitives.warp_buffers import make_outbox
 
@@ -453,7 +453,7 @@ def _make_loop(rise: Any, walk: Any, few: Any, begin_push: Any, split: Any, unlo
             far, stay = (other_far, far_list) if crossed else (far_list, other_far)
             near_word, edges_word, far_word = NEAR + following, EDGES + following, FAR + pile
             if found == 0:
-                width = adapted(width, computed, step - since)
+                width = adapted_in_kernel(width, computed, step - since, SLOW, FAST)
                 computed, since = np.int64(0), step
                 below = threshold
                 start = least if below <= least < LARGEST else below

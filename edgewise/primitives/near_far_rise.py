@@ -16,14 +16,17 @@ SAMPLE = min(64, LOCAL)
 SLOW, FAST = 1000, 4000
 
 
-@inlined
-def adapted(width, computed, supersteps):
+def adapted(width: Any, computed: Any, supersteps: Any, slow: Any, fast: Any) -> Any:
     """The next width, by the mean number of vertices in the supersteps since the last rise."""
-    if computed < SLOW * supersteps:
+    if computed < slow * supersteps:
         width *= 2.0
-    elif computed > FAST * supersteps:
+    elif computed > fast * supersteps:
         width *= 0.5
     return width
+
+
+#: The same in kernels.
+adapted_in_kernel = inlined(adapted)
 
 
 def make_rise(waiting: Any, real: Any, whole: Any) -> Any:

@@ -61,16 +61,15 @@ from edgewise.kernels.cuda.memory import (
     zeros,
 )
 from edgewise.primitives.deal import most_pieces
-from edgewise.primitives.near_far_rise import LARGEST
+from edgewise.primitives.near_far_rise import LARGEST, adapted
 from edgewise.primitives.ordered_keys import key_dtype
 
 _NAME = "sssp"
 _NONE = -1
 #: The bytes of the number of a vertex.
 _NUMBER = 4
-#: The threshold rises by twice as much if supersteps since it rose last had fewer near vertices than this on all ranks,
-#: in the mean, for a launch and an exchange take as long as about so many; and by half as much again after ten times.
-_SLOW = 100_000
+#: For `adapted`, of near vertices on all ranks: a launch and an exchange take as long as about SLOW.
+_SLOW, _FAST = 100_000, 1_000_000
 
 
 def make_offers_kernel(distance: np.dtype, weighted: bool) -> Any:
@@ -216,26 +215,15 @@ def _search(
             start = min(~word for word in of_ranks)
             if start == LARGEST:
                 return passed.best, passed.step, passed.bucket - 1
-            width = adapted(passed.delta, delta, computed / (passed.step - risen_at)) if adapts else delta
+            width = passed.delta
+            if adapts:
+                width = max(delta, adapted(width, computed, passed.step - risen_at, _SLOW, _FAST))
             computed, risen_at = 0, passed.step
             changed |= {"bucket": passed.bucket + 1, "start": start, "delta": width}
             changed |= {"last_start": passed.start, "last_delta": passed.delta}
             changed |= {"far": passed.risen, "risen": passed.far, "num_risen": num_far}
             num_far, least = 0, int(LARGEST)
         passed = passed._replace(next_near=passed.near, **changed, **_taken(received, passed.best.dtype))
-
-
-def adapted(width: float, least: float, near: float) -> float:
-    """By how much the threshold rises next.
-
-    Args:
-        width: by how much it rose last.
-        least: by how much it rises at least.
-        near: the near vertices of a superstep on all ranks, in the mean since then.
-    """
-    if near < _SLOW:
-        return 2 * width
-    return max(least, width / 2) if near > 10 * _SLOW else width
 
 
 def _first_superstep(rows: _Rows, asked: Asked, delta: float) -> Superstep:

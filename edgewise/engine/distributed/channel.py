@@ -112,6 +112,14 @@ class StreamChannel(Channel):
             raise
 
     @contextlib.contextmanager
+    def _exchanging(self, sent_bytes: int) -> Iterator[None]:
+        """Count an exchange, which is started meanwhile, in the order of the current stream."""
+        self._group.sent_bytes += sent_bytes
+        self._group.exchanges += 1
+        with self._lost_by_errors():
+            yield
+
+    @contextlib.contextmanager
     def _lost_by_errors(self) -> Iterator[None]:
         """Errors of PyTorch or of CUDA meanwhile say that ranks are lost."""
         try:

@@ -194,14 +194,12 @@ class NcclChannel(StreamChannel):
 
     @contextlib.contextmanager
     def _exchanging(self, sent_bytes: int) -> Iterator[None]:
-        """Count an exchange, which PyTorch puts into the order of the current stream."""
+        """See `StreamChannel`; PyTorch is told which stream that is."""
         import torch
 
-        self._group.sent_bytes += sent_bytes
-        self._group.exchanges += 1
         stream = current_stream()
         in_order = torch.cuda.ExternalStream(stream) if stream else torch.cuda.default_stream()
-        with self._lost_by_errors(), torch.cuda.stream(in_order):
+        with super()._exchanging(sent_bytes), torch.cuda.stream(in_order):
             yield
 
 

@@ -146,10 +146,8 @@ class PeerChannel(StreamChannel):
         }
         self._words = array_at(memory.address, _num_words(size), np.int64)
         self._told, self._heads = pinned(len(self._words), np.int64), pinned(size * _HEADS, np.int64)
-        #: Of each other rank whether it has given up.
-        self._over = self._words[size - 1 : 2 * (size - 1)]
-        self._is_over = pinned(size - 1, np.int64)
-        self._is_over[:] = 0
+        self._told[:] = 0
+        self._has_given_up = self._told[size - 1 : 2 * (size - 1)]
 
     @contextlib.contextmanager
     def in_run(self) -> Iterator[None]:
@@ -172,13 +170,13 @@ class PeerChannel(StreamChannel):
 
     def _end(self) -> Callable[[], None]:
         """What waits for all exchanges so far, and sees whether what they brought is right."""
-        receive(self._is_over, self._over)
+        receive(self._told, self._words)
         has_ended = partial(done, mark())
 
         def wait() -> None:
             with self._lost_by_errors():
                 self._await(has_ended)
-                if self._is_over.any():
+                if self._has_given_up.any():
                     self._group.look()
                     raise RuntimeError("a rank has ended a run on the way")
 
@@ -217,7 +215,6 @@ class PeerChannel(StreamChannel):
                 pair.send(_pieces(sent[other], 0), heads)
             for pair in self._pairs.values():
                 pair.arrive()
-            receive(self._told, self._words)
             self._end()()
         received = dict[int, list[Any]]()
         for other, pair in self._pairs.items():
@@ -266,10 +263,8 @@ class PeerChannel(StreamChannel):
 
     @contextlib.contextmanager
     def _exchanging(self, sent_bytes: int) -> Iterator[None]:
-        """Count an exchange. What a word says was done before is known of one stream: another one comes after it."""
-        self._group.sent_bytes += sent_bytes
-        self._group.exchanges += 1
-        with self._lost_by_errors():
+        """See `StreamChannel`. What a word says was done before is known of one stream: another one comes after it."""
+        with super()._exchanging(sent_bytes):
             stream = current_stream()
             if stream != self._stream:
                 finish_all()

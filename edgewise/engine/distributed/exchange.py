@@ -5,7 +5,7 @@ they are takes a list of numbers or a bitmap over all vertices that they may be,
 they are all of these.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -119,12 +119,21 @@ def meaningless() -> DistributedError:
     )
 
 
-def columns_of(data: Any, count: int, dtypes: Sequence[np.dtype]) -> list[Any]:
-    """Arrays of `count` values each that follow each other in bytes, of NumPy or on a GPU. They are copied, for a GPU
-    reads no value that lies across its words."""
+def _copied_values(data: Any, dtype: np.dtype) -> Any:
+    """Bytes as values of their own."""
+    return data.copy().view(dtype)
+
+
+def columns_of(
+    data: Any,
+    count: int,
+    dtypes: Sequence[np.dtype],
+    values_in: Callable[[Any, np.dtype], Any] = _copied_values,
+) -> list[Any]:
+    """Arrays of `count` values each that follow each other in bytes, each by ``values_in(data, dtype)``."""
     ends = np.cumsum([0, *(dtype.itemsize * count for dtype in dtypes)]).tolist()
     return [
-        data[begin:end].copy().view(dtype) for (begin, end), dtype in zip(pairwise(ends), dtypes, strict=True)
+        values_in(data[begin:end], dtype) for (begin, end), dtype in zip(pairwise(ends), dtypes, strict=True)
     ]
 
 

@@ -6,13 +6,12 @@ the other. How many they are is a word on the host.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from edgewise.engine.distributed.bitmaps_cuda import Marks, among, changed, checked_places_of
-from edgewise.engine.distributed.exchange import meaningless
+from edgewise.engine.distributed.exchange import columns_of, meaningless
 from edgewise.kernels.cuda.memory import address_of, copy_of, cupy, empty
 from edgewise.primitives.bitmaps import words_for
 
@@ -60,14 +59,6 @@ def values_in(data: Any, dtype: np.dtype) -> Any:
     return (data.copy() if address_of(data) % dtype.itemsize else data).view(dtype)
 
 
-def columns_in(data: Any, count: int, dtypes: Sequence[np.dtype]) -> list[Any]:
-    """Arrays of `count` values each that follow each other in bytes on the GPU; see `values_in`."""
-    ends = np.cumsum([0, *(dtype.itemsize * count for dtype in dtypes)]).tolist()
-    return [
-        values_in(data[begin:end], dtype) for (begin, end), dtype in zip(pairwise(ends), dtypes, strict=True)
-    ]
-
-
 def nothing() -> Part:
     """A part without vertices."""
     return Part(_NONE, [])
@@ -104,7 +95,7 @@ def placed(part: Part, among: slice, dtypes: Sequence[np.dtype]) -> tuple[Any, l
     if count > possible or part.length != size + count * sum(dtype.itemsize for dtype in dtypes):
         raise meaningless()
     data = part.data
-    values, which = columns_in(data[size:], count, dtypes), data[:size]
+    values, which = columns_of(data[size:], count, dtypes, values_in), data[:size]
     if head == _ALL:
         return slice(None), values
     if head >= 0:

@@ -12,15 +12,16 @@ from edgewise.engine.cuda.control import CONTROL, COUNT, ENDED
 from edgewise.engine.cuda.vertices import FOLDS
 from edgewise.engine.distributed.bitmaps_cuda import bits_equal, marked
 from edgewise.engine.distributed.channel import Channel
+from edgewise.engine.distributed.exchange import columns_of
 from edgewise.engine.distributed.exchange_cuda import (
     Part,
     SharedOnGpu,
     WantedOnGpu,
     bytes_of,
-    columns_in,
     nothing,
     part_of,
     placed,
+    values_in,
     wanted_on_gpu,
 )
 from edgewise.engine.distributed.kernel_cuda import RankPhase, RankWork, Slots, Told
@@ -326,7 +327,7 @@ class GpuRank(Rank):
         return Part(0, bytes_of(arrays))
 
     def _columns(self, part: Part, count: int, dtypes: Sequence[np.dtype]) -> list[Any]:
-        return columns_in(part.data, count, dtypes)
+        return columns_of(part.data, count, dtypes, values_in)
 
     def _exchange(self, told: list[list[Part]]) -> tuple[list[list[Part]], list[int]]:
         return self._channel.exchange(told, self._count)

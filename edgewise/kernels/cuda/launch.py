@@ -12,7 +12,7 @@ from typing import Any
 from edgewise.kernels.cuda.arguments import words_of
 from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.device import THREADS
-from edgewise.kernels.cuda.memory import capability, current_device, current_stream, device_number, fault
+from edgewise.kernels.cuda.memory import capability, check, current_device, current_stream, device_number
 
 #: What each thread keeps: the GPU that it made current last, and words for arguments.
 _thread = threading.local()
@@ -51,7 +51,7 @@ class Kernel:
 
         room = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         owner = driver.CUkernel(int(self._kernel.handle)), driver.CUdevice(device)
-        _check(driver.cuKernelSetAttribute(room, self._shared_bytes, *owner))
+        check(driver.cuKernelSetAttribute(room, self._shared_bytes, *owner))
         self._asked.add(device)
 
     def start(self, arguments: Iterable[Any], blocks: int | None = None) -> None:
@@ -78,13 +78,7 @@ class Kernel:
         values[:] = passed
         shape = (blocks or self.blocks, 1, 1, self.threads, 1, 1)
         stream, place = current_stream(), ctypes.addressof(addresses)
-        _check(self._launch(self._function, *shape, self._shared_bytes, stream, place))
-
-
-def _check(answer: tuple[Any]) -> None:
-    """Raise a DeviceError if the driver refused."""
-    if answer[0]:
-        raise fault(answer[0].name)
+        check(self._launch(self._function, *shape, self._shared_bytes, stream, place))
 
 
 def _argument_words(count: int) -> tuple[Any, Any]:

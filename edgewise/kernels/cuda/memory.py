@@ -370,6 +370,12 @@ def done(event: Any) -> bool:
         raise fault(error) from error
 
 
+def check(answer: tuple[Any]) -> None:
+    """Raise a DeviceError if the driver refused."""
+    if answer[0]:
+        raise fault(answer[0].name)
+
+
 def fault(reason: object) -> DeviceError:
     """The error that says that a kernel failed."""
     return DeviceError(

@@ -9,11 +9,11 @@ from typing import Any, final
 import numpy as np
 
 from edgewise.kernels.cuda.memory import (
+    check,
     cupy,
     current_stream,
     device_number,
     driver,
-    fault,
     finish_all,
     give_back,
     new_stream,
@@ -79,19 +79,13 @@ def fill_now(address: int, value: int, size: int) -> None:
 
 def raise_word(address: int, value: int) -> None:
     """Set a word when what the current stream has been asked for is done; what it has written is seen before."""
-    _check(driver().cuStreamWriteValue64(current_stream(), address, value, 0))
+    check(driver().cuStreamWriteValue64(current_stream(), address, value, 0))
 
 
 def wait_for_word(address: int, value: int) -> None:
     """Have the current stream wait until a word is at least so large."""
     at_least = driver().CUstreamWaitValue_flags.CU_STREAM_WAIT_VALUE_GEQ
-    _check(driver().cuStreamWaitValue64(current_stream(), address, value, int(at_least)))
-
-
-def _check(answer: tuple[Any]) -> None:
-    """Raise a DeviceError if the driver refused."""
-    if answer[0]:
-        raise fault(answer[0].name)
+    check(driver().cuStreamWaitValue64(current_stream(), address, value, int(at_least)))
 
 
 def array_at(address: int, length: int, dtype: Any) -> Any:
