@@ -28,35 +28,45 @@ class Exchanging:
     """Adds up the seconds that a channel takes, while it is in force, from when the GPU has done what it had to."""
 
     def __init__(self, channel: Any) -> None:
-        self.seconds, self._channel = 0.0, type(channel)
-        self._exchange, self._exchanging = self._channel.exchange, self._channel.exchanging
+        self.seconds, self._channel, self._is_timing = 0.0, type(channel), False
+        self._calls = {name: getattr(self._channel, name) for name in ("exchange", "exchange_lists")}
+        self._exchanging = self._channel.exchanging
 
-    def __enter__(self) -> "Exchanging":
+    def _timed(self, call: Callable[[], Any]) -> Any:
         from edgewise.kernels.cuda.memory import finish
 
-        def timed(call: Callable[[], Any]) -> Any:
-            finish()
-            started = time.perf_counter()
-            found = call()
-            finish()
-            self.seconds += time.perf_counter() - started
-            return found
+        if self._is_timing:  # an exchange that is made of another one
+            return call()
+        finish()
+        started, self._is_timing = time.perf_counter(), True
+        found = call()
+        finish()
+        self.seconds += time.perf_counter() - started
+        self._is_timing = False
+        return found
 
+    def __enter__(self) -> "Exchanging":
         def exchanging(*arguments: Any) -> Callable[[], Callable[[], None]]:
             start = self._exchanging(*arguments)
 
             def started() -> Callable[[], None]:
-                timed(lambda: start()())
+                self._timed(lambda: start()())
                 return lambda: None
 
             return started
 
-        self._channel.exchange = lambda *arguments: timed(partial(self._exchange, *arguments))
+        def whole(call: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda *arguments: self._timed(partial(call, *arguments))
+
+        for name, call in self._calls.items():
+            setattr(self._channel, name, whole(call))
         self._channel.exchanging = exchanging
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._channel.exchange, self._channel.exchanging = self._exchange, self._exchanging
+        for name, call in self._calls.items():
+            setattr(self._channel, name, call)
+        self._channel.exchanging = self._exchanging
 
 
 class ByRanks(PreparedRank):

@@ -17,6 +17,7 @@ pytest.importorskip(
     "edgewise.kernels.cuda.device", reason="numba-cuda is not installed", exc_type=ImportError
 )
 from edgewise.engine.distributed import channel_peers, exchange_cuda
+from edgewise.engine.distributed.channel import Lists
 from edgewise.engine.distributed.channel_peers import PeerChannel
 from edgewise.engine.distributed.exchange_cuda import Part
 
@@ -155,6 +156,46 @@ def test_what_ranks_share_arrives_between_exchanges(size: int) -> None:
                 assert (part == 100 * turn % 251 + other).all()
 
     on_peers(size, call)
+
+
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_lists_arrive_whose_lengths_the_host_does_not_know(size: int) -> None:
+    begins = [0, 3, 3, 50, 51, 80][: size + 1]
+
+    def entries(sender: int, receiver: int, turn: int) -> np.ndarray:
+        draw = np.random.default_rng([sender, receiver, turn])
+        room = begins[receiver + 1] - begins[receiver]
+        return draw.integers(0, 2**31, draw.choice([0, room, draw.integers(0, room + 1)]))
+
+    def call(channel: PeerChannel) -> None:
+        rank, words = channel._group.rank, np.zeros(4 + size, np.int64)
+        vertices, keys = np.zeros(begins[-1], np.uint32), np.zeros(begins[-1], np.int64)
+        lists = Lists(words, 3, begins, [vertices, keys])
+        for turn in range(25):
+            words[:3] = rank, turn, -rank
+            for other in range(size):
+                mine = entries(rank, other, turn)
+                words[3 + other] = end = begins[other] + len(mine)
+                vertices[begins[other] : end], keys[begins[other] : end] = mine, mine * 2**31
+            rows, found = channel.exchange_lists(lists)
+            assert [row[:3].tolist() for row in rows] == [[other, turn, -other] for other in range(size)]
+            for other in set(range(size)) - {rank}:
+                expected = entries(other, rank, turn)
+                np.testing.assert_array_equal(found[other][0], expected)
+                np.testing.assert_array_equal(found[other][1], expected * 2**31)
+
+    with mock.patch.object(channel_peers, "_FIRST", 2):
+        on_peers(size, call)
+
+
+def test_lists_that_are_longer_than_there_are_vertices_are_refused() -> None:
+    def call(channel: PeerChannel) -> None:
+        words = np.array([0, 3, 5], np.int64)  # each ends after the next one's beginning
+        with pytest.raises(DistributedError, match="means nothing here"):
+            channel.exchange_lists(Lists(words, 1, [0, 2, 4], [np.zeros(4, np.uint32)]))
+
+    with mock.patch.object(channel_peers, "_FIRST", 2):
+        on_peers(2, call)
 
 
 def test_whether_memory_can_be_written_to_is_seen() -> None:

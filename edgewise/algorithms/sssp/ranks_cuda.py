@@ -29,6 +29,7 @@ from edgewise.algorithms.sssp.near_far_ranks import (
     LEAST,
     NEAR,
     NEXT,
+    PIECES,
     TOLD,
     TOLD_LEAST,
     TOLD_NEAR,
@@ -37,10 +38,8 @@ from edgewise.algorithms.sssp.near_far_ranks import (
     signature,
 )
 from edgewise.algorithms.sssp.weights import may_have_orphans
-from edgewise.engine.distributed.channel import Channel
+from edgewise.engine.distributed.channel import Channel, Lists
 from edgewise.engine.distributed.channel_cuda import channel_of
-from edgewise.engine.distributed.exchange import meaningless
-from edgewise.engine.distributed.exchange_cuda import Part, as_one, nothing, values_in
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.execution import Execution
@@ -53,11 +52,8 @@ from edgewise.kernels.cuda.memory import (
     empty,
     full,
     pinned,
-    receive,
     room,
     send,
-    signals,
-    wait,
     zeros,
 )
 from edgewise.primitives.deal import most_pieces
@@ -190,29 +186,26 @@ def _search(
         adapts: whether the threshold rises by more where few vertices are near; see `adapted`.
     """
     kernel, passed = _kernel(*rows.kinds), _first_superstep(rows, asked, delta)
-    control, host = passed.control, signals(2)
-    words, begins = pinned(len(control), np.int64), rows.ranges.begins
-    num_near, num_far, least = 0, 0, int(LARGEST)
+    begins, control = rows.ranges.begins, passed.control
+    lists = Lists(control, TOLD, begins, [passed.told, passed.told_keys])
+    words, rank = pinned(len(control), np.int64), rows.ranges.rank
+    words[:] = 0
+    words[LEAST] = words[TOLD_LEAST] = LARGEST
+    words[TOLD:] = begins[:-1]
     computed, risen_at = 0, 0
     while True:
-        words[:] = 0
-        words[NEAR], words[FAR], words[LEAST], words[TOLD_LEAST] = num_near, num_far, least, LARGEST
-        words[TOLD:] = begins[:-1]
         send(control, words)
         kernel.start([passed])
-        receive(words, control)
-        wait(host, None)
+        of_ranks, received = channel.exchange_lists(lists)
         if run.progress is not None:
             run.progress(passed.step)
-        num_near, num_far, least = (int(words[word]) for word in (NEXT, FAR, LEAST))
-        # One word of 64 bits: how many are near; or the least key of those that are far, inverted.
-        near = num_near + int(words[TOLD_NEAR])
-        told = _parts(passed, begins, words[TOLD:].tolist())
-        received, of_ranks = channel.exchange(told, near or ~min(least, int(words[TOLD_LEAST])))
+        words[NEAR], words[FAR], words[LEAST] = of_ranks[rank, [NEXT, FAR, LEAST]]
+        words[NEXT] = words[PIECES] = words[TOLD_NEAR] = 0
         changed: dict[str, Any] = {"step": passed.step + 1, "near": passed.next_near, "num_risen": 0}
-        computed += sum(word for word in of_ranks if word > 0)
-        if max(of_ranks) < 0:
-            start = min(~word for word in of_ranks)
+        near = int(of_ranks[:, [NEXT, TOLD_NEAR]].sum())
+        computed += near
+        if near == 0:
+            start = int(of_ranks[:, [LEAST, TOLD_LEAST]].min())
             if start == LARGEST:
                 return passed.best, passed.step, passed.bucket - 1
             width = passed.delta
@@ -221,9 +214,9 @@ def _search(
             computed, risen_at = 0, passed.step
             changed |= {"bucket": passed.bucket + 1, "start": start, "delta": width}
             changed |= {"last_start": passed.start, "last_delta": passed.delta}
-            changed |= {"far": passed.risen, "risen": passed.far, "num_risen": num_far}
-            num_far, least = 0, int(LARGEST)
-        passed = passed._replace(next_near=passed.near, **changed, **_taken(received, passed.best.dtype))
+            changed |= {"far": passed.risen, "risen": passed.far, "num_risen": int(words[FAR])}
+            words[FAR], words[LEAST] = 0, LARGEST
+        passed = passed._replace(next_near=passed.near, **changed, **_taken(received))
 
 
 def _first_superstep(rows: _Rows, asked: Asked, delta: float) -> Superstep:
@@ -268,29 +261,12 @@ def _first_superstep(rows: _Rows, asked: Asked, delta: float) -> Superstep:
     )
 
 
-def _parts(passed: Superstep, begins: list[int], ends: list[int]) -> list[list[Part]]:
-    """What each rank is told: vertices, and their keys."""
-    parts: list[list[Part]] = [[], []]
-    for begin, end in zip(begins, ends, strict=False):
-        for of_kind, values in zip(parts, (passed.told, passed.told_keys), strict=True):
-            is_told = begin < end
-            of_kind.append(Part(end - begin, [values[begin:end].view(np.uint8)]) if is_told else nothing())
-    return parts
-
-
-def _taken(received: list[list[Part]], key: np.dtype) -> dict[str, Any]:
-    """What other ranks have told, as `Superstep` takes it.
-
-    Raises:
-        DistributedError: it is not as long as it says.
-    """
-    of_others = [parts for parts in received if parts[0].head > 0]
+def _taken(received: list[list[Any]]) -> dict[str, Any]:
+    """What other ranks have told, as `Superstep` takes it."""
+    of_others = [lists for lists in received if lists and len(lists[0])]
     if not of_others:
         return {"num_taken": 0}
     vertices, keys = (
-        values_in(as_one([part.data for part in of_kind]), dtype)
-        for of_kind, dtype in zip(zip(*of_others, strict=True), (np.dtype(np.uint32), key), strict=True)
+        each[0] if len(each) == 1 else cupy().concatenate(each) for each in zip(*of_others, strict=True)
     )
-    if not len(vertices) == len(keys) == sum(parts[0].head for parts in of_others):
-        raise meaningless()
     return {"vertices": vertices, "keys": keys, "num_taken": len(vertices)}

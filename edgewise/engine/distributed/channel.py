@@ -7,16 +7,52 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from edgewise.engine.distributed.exchange_cuda import Part
+import numpy as np
+
+from edgewise.engine.distributed.exchange import columns_of, meaningless
+from edgewise.engine.distributed.exchange_cuda import Part, values_in
 from edgewise.engine.distributed.group import Group, timeout_seconds
 from edgewise.errors import EdgewiseError, EdgewiseWarning
+from edgewise.kernels.cuda.memory import host_copy
 
 #: Seconds between two looks at whether an exchange has ended, once it has taken SPIN seconds.
 _PAUSE, _SPIN = 50e-6, 2e-3
 #: Seconds between two looks at whether another rank has ended the run.
 _LOOK = 0.1
+
+
+class Lists(NamedTuple):
+    """What a rank has listed for each other one, on its GPU, whose host does not know how much that is.
+
+    Attributes:
+        words: int64, shape (k,), of one length on all ranks, k >= `ends` + number of ranks. From `ends` on, where the
+            list for each rank ends.
+        ends: see there.
+        begins: where the list for each rank begins, and the end of the last: the same on all ranks. No list is longer.
+        arrays: of the lists' values, shape (begins[-1],) each.
+    """
+
+    words: Any
+    ends: int
+    begins: Sequence[int]
+    arrays: Sequence[Any]
+
+    def room(self, rank: int) -> int:
+        """The most entries of a rank's list."""
+        return self.begins[rank + 1] - self.begins[rank]
+
+    def length(self, words: np.ndarray, rank: int) -> int:
+        """How long the list for a rank is, by the words of one that tells it.
+
+        Raises:
+            DistributedError: it cannot be that long.
+        """
+        count = int(words[self.ends + rank]) - self.begins[rank]
+        if not 0 <= count <= self.room(rank):
+            raise meaningless()
+        return count
 
 
 class Channel(ABC):
@@ -54,6 +90,35 @@ class Channel(ABC):
         Raises:
             DistributedError: a rank has ended, or does not answer in time.
         """
+
+    def exchange_lists(self, lists: Lists) -> tuple[np.ndarray, list[list[Any]]]:
+        """Send each other rank the list for it, and all of them words.
+
+        Args:
+            lists: see there; the dtypes of its arrays are the same on all ranks.
+
+        Returns:
+            The words of all ranks, shape (ranks, k); and for each other rank what it has told this one, an array on the
+            GPU for each of `arrays`.
+
+        Raises:
+            DistributedError: a rank has ended, or does not answer in time.
+        """
+        rank, size, words = self._group.rank, self._group.size, host_copy(lists.words)
+        told: list[list[Part]] = [[Part(0, [values_in(lists.words, np.dtype(np.uint8))])] * size, []]
+        for other in range(size):
+            begin = lists.begins[other]
+            end = begin + (lists.length(words, other) if other != rank else 0)
+            told[1].append(Part(end - begin, [each[begin:end].view(np.uint8) for each in lists.arrays]))
+        received, _ = self.exchange(told, 0)
+        rows = np.stack([host_copy(values_in(part.data, words.dtype)) for part, _ in received])
+        dtypes, found = [each.dtype for each in lists.arrays], list[list[Any]]()
+        for row, (_, part) in zip(rows, received, strict=True):
+            count = 0 if len(found) == rank else lists.length(row, rank)
+            if part.length != count * sum(dtype.itemsize for dtype in dtypes):
+                raise meaningless()
+            found.append(columns_of(part.data, count, dtypes, values_in))
+        return rows, found
 
     def share(self, parts: Sequence[Any]) -> Callable[[], None]:
         """Send what this rank has to each other one, and receive what these have, of lengths that all ranks know.

@@ -8,10 +8,8 @@ it. Then parts are copied to locked memory of the host, sent as those of ranks o
 import contextlib
 import datetime
 import os
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
-from pathlib import Path
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
@@ -21,6 +19,7 @@ from edgewise.engine.distributed.channel import Channel, StreamChannel, cut, wai
 from edgewise.engine.distributed.channel_peers import peers_of
 from edgewise.engine.distributed.exchange_cuda import Part, as_one
 from edgewise.engine.distributed.group import Group
+from edgewise.engine.distributed.sockets import machine_id
 from edgewise.kernels.cuda.memory import (
     copy_of,
     current_stream,
@@ -220,13 +219,6 @@ def _has_nccl() -> bool:
     return bool(torch.cuda.is_available() and distributed.is_nccl_available())
 
 
-def _machine_id() -> str:
-    """What this machine is called since it was started, in any of its containers; by its name if it does not say."""
-    with contextlib.suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-    return platform.node()
-
-
 _channels: "WeakKeyDictionary[Group, Channel]" = WeakKeyDictionary()
 
 
@@ -234,7 +226,7 @@ def channel_of(group: Group) -> Channel:
     """How the ranks of a group speak, decided by all of them together at the first call: if each has a GPU of its own,
     by the memory of these, where they can write to each other's, or else by NCCL, if each has that."""
     if group not in _channels:
-        own = np.frombuffer(f"{device_uuid()}\0{_machine_id()}".encode(), np.uint8)
+        own = np.frombuffer(f"{device_uuid()}\0{machine_id()}".encode(), np.uint8)
         told, have_nccl = group.everywhere(own, _has_nccl())
         gpus, machines = zip(*(each.tobytes().split(b"\0") for each in told), strict=True)
         apart, together = len(set(gpus)) == group.size, len(set(machines)) == 1

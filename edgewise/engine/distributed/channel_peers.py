@@ -21,7 +21,7 @@ from typing import Any, final
 
 import numpy as np
 
-from edgewise.engine.distributed.channel import StreamChannel, cut, wait_for_nothing
+from edgewise.engine.distributed.channel import Lists, StreamChannel, cut, wait_for_nothing
 from edgewise.engine.distributed.exchange import meaningless
 from edgewise.engine.distributed.exchange_cuda import Part
 from edgewise.engine.distributed.group import Group
@@ -56,8 +56,10 @@ _TURNS, _ROOM = 2, 1 << 25
 _AHEAD = 8
 #: The bytes of a word of a rank that lets its stream go on: at least whatever that waits for. And of one that says so.
 _FREED, _GIVEN_UP = 0x7F, 1
-#: The most words of heads: that of the sender, how many parts there are, and two of each part.
-_HEADS = 16
+#: The most words of heads: that of the sender, how many parts there are, and two of each part; or those of lists.
+_HEADS = 64
+#: The most entries of a list that are sent before its length is known.
+_FIRST = 1 << 13
 #: The bytes, and the seconds, in which it has to be seen that memory can be written to.
 _TRIED, _TRIAL = 1 << 16, 20.0
 
@@ -91,19 +93,19 @@ class _Pair:
         """The first word in the memory of this rank of the heads of this turn."""
         return self._heads(self._its)
 
-    def send(self, pieces: Iterable[tuple[int, int, int]], heads: np.ndarray | None = None) -> None:
+    def send(self, pieces: Iterable[tuple[int, int, int]], heads: tuple[int, int] = (0, 0)) -> None:
         """Begin a turn: start to send.
 
         Args:
             pieces: addresses, where they go in the room for a part, and how many bytes.
-            heads: in locked memory; at most `_HEADS` words.
+            heads: their address, and how many words.
         """
         self.turn += 1
         room = self._room(self._there, self._own)
         for address, at, length in pieces:
             copy_bytes(room + at, address, length)
-        if heads is not None:
-            copy_bytes(self._there + 8 * self._heads(self._own), heads.ctypes.data, heads.nbytes)
+        if heads[1]:
+            copy_bytes(self._there + 8 * self._heads(self._own), heads[0], 8 * heads[1])
         raise_word(self._there + 8 * self._own, self.turn)
 
     def give_up(self) -> None:
@@ -148,6 +150,7 @@ class PeerChannel(StreamChannel):
         self._told, self._heads = pinned(len(self._words), np.int64), pinned(size * _HEADS, np.int64)
         self._told[:] = 0
         self._has_given_up = self._told[size - 1 : 2 * (size - 1)]
+        self._mine = pinned(_HEADS, np.int64)
 
     @contextlib.contextmanager
     def in_run(self) -> Iterator[None]:
@@ -212,7 +215,7 @@ class PeerChannel(StreamChannel):
                 lengths = chain(*((part.head, part.length) for part in of_ranks[other]))
                 heads = rows[other, :words]
                 heads[:] = [word, num_parts, *lengths]
-                pair.send(_pieces(sent[other], 0), heads)
+                pair.send(_pieces(sent[other], 0), (heads.ctypes.data, words))
             for pair in self._pairs.values():
                 pair.arrive()
             self._end()()
@@ -230,6 +233,52 @@ class PeerChannel(StreamChannel):
                 self._end()()
         return found, told_words
 
+    def exchange_lists(self, lists: Lists) -> tuple[np.ndarray, list[list[Any]]]:
+        """See `Channel.exchange_lists`. The first entries are sent with the words, and mostly these are all: so
+        the host waits once."""
+        rank, num_words, begins = self._group.rank, len(lists.words), lists.begins
+        with self._exchanging(0):
+            for other, pair in self._pairs.items():
+                sent = [
+                    each[begins[other] :][: lists.room(other)][:_FIRST].view(np.uint8)
+                    for each in lists.arrays
+                ]
+                pair.send(_pieces(sent, 0), (address_of(lists.words), num_words))
+                self._group.sent_bytes += 8 * num_words + sum(map(len, sent))
+            for pair in self._pairs.values():
+                pair.arrive()
+            own = self._own_words(num_words)
+            receive(own, lists.words)
+            self._end()()
+        rows, found = (
+            np.empty((self._group.size, num_words), np.int64),
+            list[list[Any]]([[]] * self._group.size),
+        )
+        rows[rank] = own
+        sent_rest, received_rest = dict[int, list[Any]](), dict[int, list[Any]]()
+        for other, pair in self._pairs.items():
+            rows[other] = self._told[pair.heads_here :][:num_words]
+            count, first = lists.length(rows[other], rank), min(lists.room(rank), _FIRST)
+            found[other] = [empty(count, each.dtype) for each in lists.arrays]
+            at = 0
+            for each in found[other]:
+                pair.take([(address_of(each), at, each.itemsize * min(count, first))])
+                at += each.itemsize * first
+            begin, end = begins[other], begins[other] + lists.length(rows[rank], other)
+            sent_rest[other] = [each[begin:end][_FIRST:].view(np.uint8) for each in lists.arrays]
+            received_rest[other] = [each[_FIRST:].view(np.uint8) for each in found[other]]
+            self._group.sent_bytes += sum(map(len, sent_rest[other]))
+        with self._lost_by_errors():
+            if self._swap(sent_rest, received_rest):
+                self._end()()
+        return rows, found
+
+    def _own_words(self, count: int) -> np.ndarray:
+        """Locked memory for words of this rank."""
+        if len(self._mine) < count:
+            self._mine = pinned(count, np.int64)
+        return self._mine[:count]
+
     def _exchanging_parts(
         self, sent: Sequence[Any], received: Sequence[Any]
     ) -> Callable[[], Callable[[], None]]:
@@ -246,7 +295,7 @@ class PeerChannel(StreamChannel):
         """Start to send arrays to others, and to receive what they send; whether there was anything.
 
         Args:
-            sent, received: of each other rank, arrays on the GPU, uint8; what is received has one array.
+            sent, received: of each other rank, arrays on the GPU, uint8.
             first: how many turns are over.
         """
         turns = {other: _turns_for(sent[other], received[other]) for other in self._others}

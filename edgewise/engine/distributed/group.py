@@ -1,7 +1,8 @@
 """The ranks of a distributed run, and how they speak: each sends bytes to each other at the same time.
 
 `torch.distributed` starts nothing here: ranks are started by torchrun or by what stands for it, which sets RANK,
-WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Ranks speak by gloo.
+WORLD_SIZE, MASTER_ADDR and MASTER_PORT. Ranks speak by gloo; those of one machine hand each other what is short by
+sockets (`edgewise.engine.distributed.sockets`).
 """
 
 import atexit
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from edgewise import errors
+from edgewise.engine.distributed.sockets import BlockSockets, sockets_of
 from edgewise.errors import DistributedError, EdgewiseError, EdgewiseWarning, MemoryLimitError
 
 #: What torchrun sets.
@@ -52,6 +54,7 @@ class Group:
         self.sent_bytes = self.exchanges = self.runs = 0
         self._among, self.has_failed = among, False
         self._store: Any = None
+        self._sockets: BlockSockets | None = None
         self._stops = False
         self.all_groups: tuple[Group, ...] = (self,)
         self._blocks = np.zeros((size, _BLOCK), np.uint8)
@@ -91,7 +94,7 @@ class Group:
             words[rank, _LENGTH] = len(part)
             first = part[:_FIRST]
             blocks[rank, 8 * _WORDS : 8 * _WORDS + len(first)] = first
-        self._swap(self._received.reshape(-1), blocks.reshape(-1))
+        self._swap_blocks()
         heads = self._received.view(np.int64)[:, :_WORDS].copy()
         lengths, found = heads[:, _LENGTH].tolist(), heads[:, _WORD].tolist()
         received = [
@@ -213,6 +216,22 @@ class Group:
             for first, end, length in zip(received, ends, got, strict=True)
         ]
 
+    def _swap_blocks(self) -> None:
+        """Send each rank its block."""
+        import torch.distributed as distributed
+
+        if self._sockets is None:
+            self._swap(self._received.reshape(-1), self._blocks.reshape(-1))
+            return
+        if not distributed.is_initialized():  # what is longer than a block would be refused
+            raise self._disconnected()
+        self.sent_bytes += (self.size - 1) * _BLOCK
+        self.exchanges += 1
+        try:
+            self._sockets.swap(self._received, self._blocks)
+        except OSError as error:
+            raise self.lost(error) from error
+
     def _swap(
         self, into: np.ndarray, sent: np.ndarray, got: list[int] | None = None, given: list[int] | None = None
     ) -> None:
@@ -231,13 +250,17 @@ class Group:
         except ValueError as error:
             if distributed.is_initialized():
                 raise
-            raise DistributedError(
-                f"{self.name}: the ranks are no longer connected, for the program has called "
-                "torch.distributed.destroy_process_group(); call it after all of edgewise, or not at all: ranks that "
-                "edgewise connects, it disconnects when the program ends"
-            ) from error
+            raise self._disconnected() from error
 
-    def lost(self, error: RuntimeError) -> DistributedError:
+    def _disconnected(self) -> DistributedError:
+        """The error of ranks whose group the program has ended."""
+        return DistributedError(
+            f"{self.name}: the ranks are no longer connected, for the program has called "
+            "torch.distributed.destroy_process_group(); call it after all of edgewise, or not at all: ranks that "
+            "edgewise connects, it disconnects when the program ends"
+        )
+
+    def lost(self, error: RuntimeError | OSError) -> DistributedError:
         """The error of this rank if an exchange has failed, after which it is no longer at the place of the others."""
         self.has_failed = True
         return DistributedError(
@@ -342,6 +365,8 @@ def connect() -> Group:
         ) from error
     group = Group(distributed.get_rank(), distributed.get_world_size(), among)
     group._store = store
+    if group.size > 1:
+        group._sockets = sockets_of(group, wait.total_seconds())
     _groups.append(group)
     atexit.register(_forget, among)
     return _groups[0]
@@ -356,6 +381,9 @@ def _not_started(missing: list[str]) -> DistributedError:
 
 def _forget(among: Any) -> None:
     """Disconnect the ranks that were started with this one."""
+    for group in _groups:
+        if group._sockets is not None:
+            group._sockets.close()
     _groups.clear()
     disconnect(among)
 
