@@ -203,7 +203,7 @@ def pretend():
     cuda_memory.empty, cuda_memory.address_of = not_set, lambda values: values.ctypes.data
     cuda_arguments.words = cuda_arguments.address = cuda_arguments.packed = lambda values: values
     cuda_memory.send = cuda_memory.receive = np.copyto
-    cuda_memory.send_part = send_part
+    cuda_memory.send_part, cuda_memory.fill = send_part, np.ndarray.fill
     cuda_memory.new_stream = lambda follows=False: _Stream()
     cuda_memory.device_number = lambda: 0
     cuda_memory.device_uuid, cuda_memory.use_device = lambda: "simulated", lambda number: None

@@ -57,6 +57,7 @@ from edgewise.kernels.cuda.memory import (
     copy_of,
     device_number,
     empty,
+    fill,
     host_copy,
     room,
     written_forms,
@@ -158,7 +159,8 @@ def _arrays(n: int, own: slice, lengths: tuple[int, int, int, int]) -> _Arrays:
     """The arrays as a search begins with them."""
     bitmap, slots, got, pieces = lengths
     level, parent = empty(n, np.int32), empty(n, np.int32)
-    level[own] = parent[own] = _NONE
+    fill(level[own], _NONE)
+    fill(parent[own], _NONE)
     reached, kept, frontier, told, received = (
         zeros(length, np.int64) for length in (bitmap, bitmap, bitmap, slots, got)
     )
@@ -312,7 +314,7 @@ def search(
             parents_over(rows, level, parent, ranges.own)
             tell_own(parent, ranges, channel)
         else:
-            parent[...] = _NONE
+            fill(parent, _NONE)
             offsets, targets = rows.offsets, rows.targets
             offers = offers_of(offsets, targets, targets, level, parent.view(np.uint32), _NONE)
             _offers_kernel(offset_dtype(rows)).start([offers])
@@ -353,4 +355,5 @@ def _tell_levels(level: Any, deepest: int, ranges: Ranges, channel: Channel) -> 
     told = empty(len(level), dtype)
     told[ranges.own] = level[ranges.own]
     tell_own(told, ranges, channel)
-    level[...] = told
+    for others in (slice(0, ranges.own.start), slice(ranges.own.stop, len(level))):
+        level[others] = told[others]

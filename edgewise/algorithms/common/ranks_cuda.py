@@ -6,6 +6,7 @@ while it ran, which `memory_limit` counts.
 """
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -66,10 +67,8 @@ def join_shares(join: Callable[..., Any], values: Any, group: Group, channel: Ch
     shares = in_shares(values, group.size)
     told = [share.view(np.uint8) for share in shares]
     received, _ = channel.exchange([[Part(0, [share]) for share in told]], 0)
-    first, *others = [values_in(part.data, values.dtype) for (part,) in received]
-    joined = first.copy()  # what a rank tells itself may be its own memory
-    for each in others:
-        join(joined, each, out=joined)
-    shares[group.rank][...] = joined
-    del received, first, others
+    *joined, last = [values_in(part.data, values.dtype) for (part,) in received]
+    # What a rank tells itself may be its own memory, so that is overwritten at the end alone.
+    join(functools.reduce(join, joined), last, out=shares[group.rank])
+    del received, joined, last
     channel.share(told)()

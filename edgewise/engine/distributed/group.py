@@ -218,11 +218,11 @@ class Group:
 
     def _swap_blocks(self) -> None:
         """Send each rank its block."""
-        import torch.distributed as distributed
-
         if self._sockets is None:
             self._swap(self._received.reshape(-1), self._blocks.reshape(-1))
             return
+        import torch.distributed as distributed
+
         if not distributed.is_initialized():  # what is longer than a block would be refused
             raise self._disconnected()
         self.sent_bytes += (self.size - 1) * _BLOCK

@@ -200,7 +200,21 @@ def zeros(length: int, dtype: Any) -> Any:
 
 def full(length: int, value: Any, dtype: Any) -> Any:
     """An array of one value on the GPU, shape (length,)."""
-    return cupy().full(length, value, dtype)
+    found = empty(length, dtype)
+    fill(found, value)
+    return found
+
+
+def fill(values: Any, value: Any) -> None:
+    """Set all of an array on the GPU, without gaps, to one value. The driver writes values of up to four bytes as fast as
+    memory takes them, a kernel of CuPy a fifth as fast."""
+    word, api = np.full(1, value, values.dtype), driver()
+    setters = {1: api.cuMemsetD8Async, 2: api.cuMemsetD16Async, 4: api.cuMemsetD32Async}
+    if len(values) == 0 or word.itemsize not in setters:
+        values.fill(value)
+        return
+    pattern = int(word.view(f"u{word.itemsize}")[0])
+    check(setters[word.itemsize](address_of(values), pattern, len(values), current_stream()))
 
 
 def signals(length: int) -> np.ndarray:
