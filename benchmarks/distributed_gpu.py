@@ -29,8 +29,7 @@ class Exchanging:
 
     def __init__(self, channel: Any) -> None:
         self.seconds, self._channel, self._is_timing = 0.0, type(channel), False
-        self._calls = {name: getattr(self._channel, name) for name in ("exchange", "exchange_lists")}
-        self._exchanging = self._channel.exchanging
+        self._calls = {name: getattr(self._channel, name) for name in _EXCHANGES}
 
     def _timed(self, call: Callable[[], Any]) -> Any:
         from edgewise.kernels.cuda.memory import finish
@@ -46,27 +45,47 @@ class Exchanging:
         return found
 
     def __enter__(self) -> "Exchanging":
-        def exchanging(*arguments: Any) -> Callable[[], Callable[[], None]]:
-            start = self._exchanging(*arguments)
-
-            def started() -> Callable[[], None]:
-                self._timed(lambda: start()())
-                return lambda: None
-
-            return started
-
-        def whole(call: Callable[..., Any]) -> Callable[..., Any]:
-            return lambda *arguments: self._timed(partial(call, *arguments))
-
         for name, call in self._calls.items():
-            setattr(self._channel, name, whole(call))
-        self._channel.exchanging = exchanging
+            setattr(self._channel, name, _EXCHANGES[name](call, self._timed))
         return self
 
     def __exit__(self, *_: object) -> None:
         for name, call in self._calls.items():
             setattr(self._channel, name, call)
-        self._channel.exchanging = self._exchanging
+
+
+def _at_once(call: Callable[..., Any], timed: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that exchanges."""
+    return lambda *arguments: timed(partial(call, *arguments))
+
+
+def _made(call: Callable[..., Any], timed: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that gives what exchanges."""
+
+    def made(*arguments: Any) -> Callable[[], Any]:
+        exchange = call(*arguments)
+        return lambda: timed(exchange)
+
+    return made
+
+
+def _started(call: Callable[..., Any], timed: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that gives what starts an exchange, which gives what waits for that."""
+
+    def made(*arguments: Any) -> Callable[[], Callable[[], None]]:
+        start = call(*arguments)
+
+        def started() -> Callable[[], None]:
+            timed(lambda: start()())
+            return lambda: None
+
+        return started
+
+    return made
+
+
+#: How the methods of a channel are timed that exchange something.
+_EXCHANGES = {"exchange": _at_once, "exchanging": _started, "exchanging_lists": _made}
 
 
 class ByRanks(PreparedRank):

@@ -312,7 +312,7 @@ def search(
         _tell_levels(level, levels, ranges, channel)
         if finds_parents:
             parents_over(rows, level, parent, ranges.own)
-            tell_own(parent, ranges, channel)
+            tell_own(parent, ranges, channel)()
         else:
             fill(parent, _NONE)
             offsets, targets = rows.offsets, rows.targets
@@ -350,10 +350,10 @@ def _tell_levels(level: Any, deepest: int, ranges: Ranges, channel: Channel) -> 
     """
     dtype, num_ranks = np.min_scalar_type(-1 - deepest), len(ranges.begins) - 1
     if dtype.itemsize == level.itemsize or num_ranks == 1:
-        tell_own(level, ranges, channel)
+        tell_own(level, ranges, channel)()
         return
     told = empty(len(level), dtype)
     told[ranges.own] = level[ranges.own]
-    tell_own(told, ranges, channel)
+    tell_own(told, ranges, channel)()
     for others in (slice(0, ranges.own.start), slice(ranges.own.stop, len(level))):
         level[others] = told[others]

@@ -37,8 +37,8 @@ def joining(name: str, num_vertices: int, group: Group) -> Iterator[Channel]:
         yield channel
 
 
-def tell_own(values: Any, ranges: Ranges, channel: Channel) -> None:
-    """Fill in the values of all vertices, of which each rank has those of its own.
+def tell_own(values: Any, ranges: Ranges, channel: Channel) -> Callable[[], None]:
+    """Start to fill in the values of all vertices, of which each rank has those of its own; what waits for that.
 
     Args:
         values: on the GPU, shape (n,), of one dtype on all ranks; changed.
@@ -46,7 +46,7 @@ def tell_own(values: Any, ranges: Ranges, channel: Channel) -> None:
         channel: how ranks speak.
     """
     size = len(ranges.begins) - 1
-    channel.share([values[ranges.of(rank)].view(np.uint8) for rank in range(size)])()
+    return channel.share([values[ranges.of(rank)].view(np.uint8) for rank in range(size)])
 
 
 def take_least(values: Any, group: Group, channel: Channel) -> None:

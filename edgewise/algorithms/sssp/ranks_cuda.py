@@ -29,7 +29,6 @@ from edgewise.algorithms.sssp.near_far_ranks import (
     LEAST,
     NEAR,
     NEXT,
-    PIECES,
     TOLD,
     TOLD_LEAST,
     TOLD_NEAR,
@@ -51,6 +50,7 @@ from edgewise.kernels.cuda.memory import (
     device_number,
     empty,
     full,
+    new_stream,
     pinned,
     room,
     send,
@@ -136,13 +136,9 @@ def shortest_paths(
             best, supersteps, rises = _search(rows, asked, width, delta == "auto", channel, run)
         apart = f"{width:.4g} apart" + (", or more where few vertices were near" if delta == "auto" else "")
         run.explain(f"{supersteps:,} supersteps; {rises:,} thresholds {apart}")
-    distance, unreached = best.view(dtype), unreached_key(dtype)
     with joining(_NAME, n, group):
-        parent = full(n, _NONE, np.int32)
-        offers = offers_of(rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), unreached)
-        tell_own(distance, rows.ranges, channel)
-        _offers_kernel(*rows.kinds).start([offers])
-        take_least(offers.parent, group, channel)
+        distance, parent = _finished(rows, best, dtype, channel)
+        take_least(parent.view(np.uint32), group, channel)
         orphans = 0
         if may_have_orphans(graph, dtype):
             reached, found = distance != asked.unreached, parent != _NONE
@@ -150,6 +146,29 @@ def shortest_paths(
                 int(cupy().count_nonzero(reached)) - int(cupy().count_nonzero(found)) - len(asked.sources)
             )
     return *finished(graph, asked, distance, parent, orphans, run), supersteps
+
+
+def _finished(rows: _Rows, best: Any, dtype: np.dtype, channel: Channel) -> tuple[Any, Any]:
+    """The distances of all vertices, shape (n,), and the parents that the arcs of this rank offer, int32, -1 for none.
+
+    Ranks tell each other distances while they look for parents. Of a vertex of another rank, `best` is the least that
+    the arcs of this one offer: so where its distance is that, there is nothing to mend, and elsewhere these arcs offer
+    no parent.
+    """
+    own, n = rows.ranges.own, len(best)
+    distance, parent = empty(n, dtype), full(n, _NONE, np.int32)
+    distance[own] = best[own].view(dtype)
+    passed = rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), unreached_key(dtype)
+    offers = offers_of(*passed)
+    with new_stream(follows=True) as beside:
+        wait = tell_own(distance, rows.ranges, channel)
+    _offers_kernel(*rows.kinds).start([offers])
+    wait()
+    del beside
+    for others in (slice(0, own.start), slice(own.stop, n)):
+        differs = best[others] != distance[others].view(best.dtype)
+        cupy().copyto(parent[others], parent.dtype.type(_NONE), where=differs)
+    return distance, parent
 
 
 def _laid_out(graph: Graph, dtype: np.dtype, run: Execution, group: Group) -> _Rows:
@@ -187,7 +206,7 @@ def _search(
     """
     kernel, passed = _kernel(*rows.kinds), _first_superstep(rows, asked, delta)
     begins, control = rows.ranges.begins, passed.control
-    lists = Lists(control, TOLD, begins, [passed.told, passed.told_keys])
+    exchange = channel.exchanging_lists(Lists(control, TOLD, begins, [passed.told, passed.told_keys]))
     words, rank = pinned(len(control), np.int64), rows.ranges.rank
     words[:] = 0
     words[LEAST] = words[TOLD_LEAST] = LARGEST
@@ -196,16 +215,16 @@ def _search(
     while True:
         send(control, words)
         kernel.start([passed])
-        of_ranks, received = channel.exchange_lists(lists)
+        of_ranks, received = exchange()
         if run.progress is not None:
             run.progress(passed.step)
-        words[NEAR], words[FAR], words[LEAST] = of_ranks[rank, [NEXT, FAR, LEAST]]
-        words[NEXT] = words[PIECES] = words[TOLD_NEAR] = 0
+        own = of_ranks[rank]
+        words[NEAR], words[FAR], words[LEAST] = own[NEXT], own[FAR], own[LEAST]
         changed: dict[str, Any] = {"step": passed.step + 1, "near": passed.next_near, "num_risen": 0}
-        near = int(of_ranks[:, [NEXT, TOLD_NEAR]].sum())
+        near = sum(told[NEXT] + told[TOLD_NEAR] for told in of_ranks)
         computed += near
         if near == 0:
-            start = int(of_ranks[:, [LEAST, TOLD_LEAST]].min())
+            start = min(min(told[LEAST], told[TOLD_LEAST]) for told in of_ranks)
             if start == LARGEST:
                 return passed.best, passed.step, passed.bucket - 1
             width = passed.delta
@@ -214,7 +233,7 @@ def _search(
             computed, risen_at = 0, passed.step
             changed |= {"bucket": passed.bucket + 1, "start": start, "delta": width}
             changed |= {"last_start": passed.start, "last_delta": passed.delta}
-            changed |= {"far": passed.risen, "risen": passed.far, "num_risen": int(words[FAR])}
+            changed |= {"far": passed.risen, "risen": passed.far, "num_risen": own[FAR]}
             words[FAR], words[LEAST] = 0, LARGEST
         passed = passed._replace(next_near=passed.near, **changed, **_taken(received))
 
@@ -263,7 +282,7 @@ def _first_superstep(rows: _Rows, asked: Asked, delta: float) -> Superstep:
 
 def _taken(received: list[list[Any]]) -> dict[str, Any]:
     """What other ranks have told, as `Superstep` takes it."""
-    of_others = [lists for lists in received if lists and len(lists[0])]
+    of_others = list(filter(None, received))
     if not of_others:
         return {"num_taken": 0}
     vertices, keys = (

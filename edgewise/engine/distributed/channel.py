@@ -21,6 +21,7 @@ from edgewise.kernels.cuda.memory import host_copy
 _PAUSE, _SPIN = 50e-6, 2e-3
 #: Seconds between two looks at whether another rank has ended the run.
 _LOOK = 0.1
+_WORD = np.dtype(np.int64)
 
 
 class Lists(NamedTuple):
@@ -43,13 +44,13 @@ class Lists(NamedTuple):
         """The most entries of a rank's list."""
         return self.begins[rank + 1] - self.begins[rank]
 
-    def length(self, words: np.ndarray, rank: int) -> int:
+    def length(self, words: Sequence[int], rank: int) -> int:
         """How long the list for a rank is, by the words of one that tells it.
 
         Raises:
             DistributedError: it cannot be that long.
         """
-        count = int(words[self.ends + rank]) - self.begins[rank]
+        count = words[self.ends + rank] - self.begins[rank]
         if not 0 <= count <= self.room(rank):
             raise meaningless()
         return count
@@ -91,34 +92,39 @@ class Channel(ABC):
             DistributedError: a rank has ended, or does not answer in time.
         """
 
-    def exchange_lists(self, lists: Lists) -> tuple[np.ndarray, list[list[Any]]]:
-        """Send each other rank the list for it, and all of them words.
+    def exchanging_lists(self, lists: Lists) -> Callable[[], tuple[list[list[int]], list[list[Any]]]]:
+        """What sends each other rank the list for it, and all of them words, as often as it is called.
 
         Args:
             lists: see there; the dtypes of its arrays are the same on all ranks.
 
         Returns:
-            The words of all ranks, shape (ranks, k); and for each other rank what it has told this one, an array on the
-            GPU for each of `arrays`.
+            A function that gives the words of all ranks; and for each other rank what it has told this one, an array on
+            the GPU for each of `arrays`, or nothing.
 
         Raises:
-            DistributedError: a rank has ended, or does not answer in time.
+            DistributedError: a rank has ended, or does not answer in time; raised by that function.
         """
-        rank, size, words = self._group.rank, self._group.size, host_copy(lists.words)
-        told: list[list[Part]] = [[Part(0, [values_in(lists.words, np.dtype(np.uint8))])] * size, []]
-        for other in range(size):
-            begin = lists.begins[other]
-            end = begin + (lists.length(words, other) if other != rank else 0)
-            told[1].append(Part(end - begin, [each[begin:end].view(np.uint8) for each in lists.arrays]))
-        received, _ = self.exchange(told, 0)
-        rows = np.stack([host_copy(values_in(part.data, words.dtype)) for part, _ in received])
-        dtypes, found = [each.dtype for each in lists.arrays], list[list[Any]]()
-        for row, (_, part) in zip(rows, received, strict=True):
-            count = 0 if len(found) == rank else lists.length(row, rank)
-            if part.length != count * sum(dtype.itemsize for dtype in dtypes):
-                raise meaningless()
-            found.append(columns_of(part.data, count, dtypes, values_in))
-        return rows, found
+        rank, size = self._group.rank, self._group.size
+        dtypes, head = [each.dtype for each in lists.arrays], values_in(lists.words, np.dtype(np.uint8))
+
+        def exchange() -> tuple[list[list[int]], list[list[Any]]]:
+            words = host_copy(lists.words).tolist()
+            told: list[list[Part]] = [[Part(0, [head])] * size, []]
+            for other in range(size):
+                begin = lists.begins[other]
+                end = begin + (lists.length(words, other) if other != rank else 0)
+                told[1].append(Part(end - begin, [each[begin:end].view(np.uint8) for each in lists.arrays]))
+            received, _ = self.exchange(told, 0)
+            rows, found = [host_copy(values_in(part.data, _WORD)).tolist() for part, _ in received], []
+            for other, (_, part) in enumerate(received):
+                count = 0 if other == rank else lists.length(rows[other], rank)
+                if part.length != count * sum(dtype.itemsize for dtype in dtypes):
+                    raise meaningless()
+                found.append(columns_of(part.data, count, dtypes, values_in) if count else [])
+            return rows, found
+
+        return exchange
 
     def share(self, parts: Sequence[Any]) -> Callable[[], None]:
         """Send what this rank has to each other one, and receive what these have, of lengths that all ranks know.

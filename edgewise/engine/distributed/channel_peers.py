@@ -150,7 +150,6 @@ class PeerChannel(StreamChannel):
         self._told, self._heads = pinned(len(self._words), np.int64), pinned(size * _HEADS, np.int64)
         self._told[:] = 0
         self._has_given_up = self._told[size - 1 : 2 * (size - 1)]
-        self._mine = pinned(_HEADS, np.int64)
 
     @contextlib.contextmanager
     def in_run(self) -> Iterator[None]:
@@ -233,51 +232,55 @@ class PeerChannel(StreamChannel):
                 self._end()()
         return found, told_words
 
-    def exchange_lists(self, lists: Lists) -> tuple[np.ndarray, list[list[Any]]]:
-        """See `Channel.exchange_lists`. The first entries are sent with the words, and mostly these are all: so
-        the host waits once."""
-        rank, num_words, begins = self._group.rank, len(lists.words), lists.begins
-        with self._exchanging(0):
-            for other, pair in self._pairs.items():
-                sent = [
-                    each[begins[other] :][: lists.room(other)][:_FIRST].view(np.uint8)
-                    for each in lists.arrays
-                ]
-                pair.send(_pieces(sent, 0), (address_of(lists.words), num_words))
-                self._group.sent_bytes += 8 * num_words + sum(map(len, sent))
-            for pair in self._pairs.values():
-                pair.arrive()
-            own = self._own_words(num_words)
-            receive(own, lists.words)
-            self._end()()
-        rows, found = (
-            np.empty((self._group.size, num_words), np.int64),
-            list[list[Any]]([[]] * self._group.size),
+    def exchanging_lists(self, lists: Lists) -> Callable[[], tuple[list[list[int]], list[list[Any]]]]:
+        """See `Channel.exchanging_lists`. The first entries are sent with the words, and mostly these are all: so the
+        host waits once."""
+        rank, head = self._group.rank, (address_of(lists.words), len(lists.words))
+        own, firsts = (
+            pinned(len(lists.words), np.int64),
+            {other: _firsts(lists, other) for other in self._others},
         )
-        rows[rank] = own
-        sent_rest, received_rest = dict[int, list[Any]](), dict[int, list[Any]]()
-        for other, pair in self._pairs.items():
-            rows[other] = self._told[pair.heads_here :][:num_words]
-            count, first = lists.length(rows[other], rank), min(lists.room(rank), _FIRST)
-            found[other] = [empty(count, each.dtype) for each in lists.arrays]
-            at = 0
-            for each in found[other]:
-                pair.take([(address_of(each), at, each.itemsize * min(count, first))])
-                at += each.itemsize * first
-            begin, end = begins[other], begins[other] + lists.length(rows[rank], other)
-            sent_rest[other] = [each[begin:end][_FIRST:].view(np.uint8) for each in lists.arrays]
-            received_rest[other] = [each[_FIRST:].view(np.uint8) for each in found[other]]
-            self._group.sent_bytes += sum(map(len, sent_rest[other]))
-        with self._lost_by_errors():
-            if self._swap(sent_rest, received_rest):
-                self._end()()
-        return rows, found
+        sent_bytes = sum(8 * head[1] + sum(length for *_, length in pieces) for pieces in firsts.values())
 
-    def _own_words(self, count: int) -> np.ndarray:
-        """Locked memory for words of this rank."""
-        if len(self._mine) < count:
-            self._mine = pinned(count, np.int64)
-        return self._mine[:count]
+        def exchange() -> tuple[list[list[int]], list[list[Any]]]:
+            with self._exchanging(sent_bytes):
+                for other, pair in self._pairs.items():
+                    pair.send(firsts[other], head)
+                for pair in self._pairs.values():
+                    pair.arrive()
+                receive(own, lists.words)
+                self._end()()
+            rows: list[list[int]] = [[]] * self._group.size
+            rows[rank] = own.tolist()
+            for other, pair in self._pairs.items():
+                rows[other] = self._told[pair.heads_here :][: head[1]].tolist()
+            return rows, self._taken(lists, rows)
+
+        return exchange
+
+    def _taken(self, lists: Lists, rows: list[list[int]]) -> list[list[Any]]:
+        """What others have listed for this rank, by the words of all: what was sent with these, and the rest."""
+        rank, found, is_all = self._group.rank, list[list[Any]]([[]] * self._group.size), True
+        sent, received = dict[int, list[Any]](), dict[int, list[Any]]()
+        for other, pair in self._pairs.items():
+            count, told = lists.length(rows[other], rank), lists.length(rows[rank], other)
+            if count:
+                found[other] = [empty(count, each.dtype) for each in lists.arrays]
+                pieces = _firsts(lists, rank)
+                pair.take(
+                    (address_of(into), at, min(length, into.itemsize * count))
+                    for into, (_, at, length) in zip(found[other], pieces, strict=True)
+                )
+            begin = lists.begins[other]
+            sent[other] = [each[begin + _FIRST : begin + told].view(np.uint8) for each in lists.arrays]
+            received[other] = [each[_FIRST:].view(np.uint8) for each in found[other]]
+            is_all = is_all and max(count, told) <= _FIRST
+        if not is_all:
+            self._group.sent_bytes += sum(len(each) for arrays in sent.values() for each in arrays)
+            with self._lost_by_errors():
+                self._swap(sent, received)
+                self._end()()
+        return found
 
     def _exchanging_parts(
         self, sent: Sequence[Any], received: Sequence[Any]
@@ -319,6 +322,16 @@ class PeerChannel(StreamChannel):
                 finish_all()
                 self._stream = stream
             yield
+
+
+def _firsts(lists: Lists, rank: int) -> list[tuple[int, int, int]]:
+    """What of the lists for a rank is sent before their length is known; see `_Pair.send`."""
+    count, at, found = min(lists.room(rank), _FIRST), 0, list[tuple[int, int, int]]()
+    for each in lists.arrays:
+        begin, length = address_of(each) + each.itemsize * lists.begins[rank], each.itemsize * count
+        found.append((begin, at, length))
+        at += length
+    return found
 
 
 def _turns_for(sent: list[Any], received: list[Any]) -> int:

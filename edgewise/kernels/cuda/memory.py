@@ -206,8 +206,8 @@ def full(length: int, value: Any, dtype: Any) -> Any:
 
 
 def fill(values: Any, value: Any) -> None:
-    """Set all of an array on the GPU, without gaps, to one value. The driver writes values of up to four bytes as fast as
-    memory takes them, a kernel of CuPy a fifth as fast."""
+    """Set all of an array on the GPU, without gaps, to one value. The driver writes values of up to four bytes as fast
+    as memory takes them, a kernel of CuPy a fifth as fast."""
     word, api = np.full(1, value, values.dtype), driver()
     setters = {1: api.cuMemsetD8Async, 2: api.cuMemsetD16Async, 4: api.cuMemsetD32Async}
     if len(values) == 0 or word.itemsize not in setters:
