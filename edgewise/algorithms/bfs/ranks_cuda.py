@@ -56,9 +56,12 @@ from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import (
     copy_of,
     device_number,
+    done,
     empty,
     fill,
-    host_copy,
+    mark,
+    pinned,
+    receive,
     room,
     written_forms,
     zeros,
@@ -195,7 +198,7 @@ class _Search:
         self._push_kernel, self._pull_kernel = _kernels(offset_dtype(rows))
         #: Both have as many blocks, for they share the word by which these wait for each other.
         self._blocks = min(self._push_kernel.blocks, self._pull_kernel.blocks)
-        self._turn, self._pulled, self._arrays = 0, 0, arrays
+        self._turn = self._pulled = 0
         of_ranks = np.array([places.first, places.words, places.slots], np.int64)
         self._passed = Searching(
             graph=packed(rows),
@@ -223,55 +226,67 @@ class _Search:
             turn=0,
         )
         ends = [begin + length + TOLD_WORDS for begin, length in zip(places.slots, places.words, strict=True)]
-        slots = [
-            arrays.slots[begin:end].view(np.uint8) for begin, end in zip(places.slots, ends, strict=True)
-        ]
-        got = list(arrays.got.view(np.uint8).reshape(size, -1))
+        slots = [arrays.slots[begin:end] for begin, end in zip(places.slots, ends, strict=True)]
+        got, in_bytes = list(arrays.got.reshape(size, -1)), [each.view(np.uint8) for each in slots]
         self._tell_marks, self._tell_frontier = (
-            channel.exchanging(slots, got),
-            channel.exchanging([slots[rank]] * size, slots),
+            channel.exchanging(in_bytes, [each.view(np.uint8) for each in got]),
+            channel.exchanging([in_bytes[rank]] * size, in_bytes),
         )
-        told = np.arange(TOLD_WORDS) - TOLD_WORDS
-        got_ends = (1 + np.arange(size)) * (places.words[rank] + TOLD_WORDS)
+        self._told = pinned(size * TOLD_WORDS, np.int64).reshape(size, TOLD_WORDS)
         self._told_in_slots, self._told_in_got = (
-            copy_of((np.array(each)[:, None] + told).reshape(-1)) for each in (ends, got_ends)
+            list(zip(self._told, (each[-TOLD_WORDS:] for each in parts), strict=True))
+            for parts in (slots, got)
         )
 
-    def _push(self, step: int) -> Callable[[], None]:
-        """Start a level that pushes, or its part that `step` says, and tell what is marked; what waits for that."""
+    def _push(self, step: int) -> Callable[[], list[list[int]]]:
+        """Start a level that pushes, or its part that `step` says, and tell what is marked; see `_telling`."""
         self._push_kernel.start([self._passed._replace(step=step, turn=self._turn)], self._blocks)
         self._turn += PUSH_BARRIERS
-        return self._tell_marks()
+        return self._telling(self._tell_marks(), self._told_in_got)
 
-    def _pull(self) -> Callable[[], None]:
-        """Start a level that pulls, and tell the frontier; what waits for that."""
+    def _pull(self) -> Callable[[], list[list[int]]]:
+        """Start a level that pulls, and tell the frontier; see `_telling`."""
         self._pull_kernel.start([self._passed._replace(turn=self._turn)], self._blocks)
         self._turn += PULL_BARRIERS
         self._pulled += 1
-        return self._tell_frontier()
+        return self._telling(self._tell_frontier(), self._told_in_slots)
 
-    def _told(self, values: Any, places: Any) -> np.ndarray:
-        """What each rank has told, shape (ranks, TOLD_WORDS).
+    def _telling(
+        self, wait: Callable[[], None], told: list[tuple[np.ndarray, Any]]
+    ) -> Callable[[], list[list[int]]]:
+        """What waits for an exchange, and gives the TOLD_WORDS that each rank has told in it.
+
+        Args:
+            wait: waits for the exchange, which has been started.
+            told: for each rank, where its words go to, in locked memory, and where they are.
 
         Raises:
-            DistributedError: ranks are on different levels.
+            DistributedError: ranks are on different levels; raised by what is returned.
         """
-        told = host_copy(values[places]).reshape(-1, TOLD_WORDS)
-        if (told[:, TOLD_DEPTH:] != told[0, TOLD_DEPTH:]).any():
-            raise meaningless()
-        return told
+        for host, values in told:
+            receive(host, values)
+        are_here = mark()
+
+        def wait_for_words() -> list[list[int]]:
+            wait()
+            while not done(are_here):
+                pass
+            found: list[list[int]] = self._told.tolist()
+            if any(each[TOLD_DEPTH:] != found[0][TOLD_DEPTH:] for each in found):
+                raise meaningless()
+            return found
+
+        return wait_for_words
 
     def levels(self) -> int:
         """Set the levels of own vertices, and parents where they are pulled; the number of levels."""
-        arrays, wait, frontier_is_told = self._arrays, self._push(BEGIN), False
+        wait, frontier_is_told = self._push(BEGIN), False
         while True:
-            wait()
-            values, places = (
-                (arrays.slots, self._told_in_slots) if frontier_is_told else (arrays.got, self._told_in_got)
+            told = wait()
+            found, edges, waiting = (
+                sum(each[word] for each in told) for word in (TOLD_FOUND, TOLD_EDGES, TOLD_WAITS)
             )
-            told = self._told(values, places)
-            found, edges, waiting = told[:, [TOLD_FOUND, TOLD_EDGES, TOLD_WAITS]].sum(axis=0).tolist()
-            depth, explored = told[0, [TOLD_DEPTH, TOLD_EXPLORED]].tolist()
+            depth, explored = told[0][TOLD_DEPTH], told[0][TOLD_EXPLORED]
             if self._run.progress is not None:
                 self._run.progress(depth)
             if found == 0 or depth == self._passed.limit:

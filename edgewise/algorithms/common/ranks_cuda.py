@@ -67,8 +67,13 @@ def join_shares(join: Callable[..., Any], values: Any, group: Group, channel: Ch
     shares = in_shares(values, group.size)
     told = [share.view(np.uint8) for share in shares]
     received, _ = channel.exchange([[Part(0, [share]) for share in told]], 0)
-    *joined, last = [values_in(part.data, values.dtype) for (part,) in received]
-    # What a rank tells itself may be its own memory, so that is overwritten at the end alone.
-    join(functools.reduce(join, joined), last, out=shares[group.rank])
-    del received, joined, last
+    own = shares[group.rank]
+    of_ranks = [
+        own if rank == group.rank else values_in(part.data, values.dtype)
+        for rank, (part,) in enumerate(received)
+    ]
+    join(
+        functools.reduce(join, of_ranks[:-1]), of_ranks[-1], out=own
+    )  # which is overwritten at the end alone
+    del received, of_ranks
     channel.share(told)()

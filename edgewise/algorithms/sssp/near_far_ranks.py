@@ -57,6 +57,8 @@ from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes, make_outbox
 #: least key of the far ones. From TOLD on, for each rank, where the list of its vertices that are told of ends.
 CONTROL = control_words()
 NEAR, NEXT, PIECES, FAR, LEAST, TOLD_NEAR, TOLD_LEAST, TOLD = (CONTROL.take() for _ in range(8))
+#: How often the threads wait for each other in a superstep.
+BARRIERS = 4
 #: How many words outboxes of a block have, and how many counts: for near vertices, far ones, and those of other ranks.
 _WORDS, _HELD = 3 * BOX_WORDS, 3 * WARPS
 
@@ -76,13 +78,15 @@ class Superstep(NamedTuple):
         told, told_keys: (n,): vertices of other ranks, those of a rank in the places of its vertices; and their keys.
         begins: the first vertex of each rank, and the number of all.
         vertices, keys: what other ranks have told: own vertices and keys, each of shape (num_taken,).
-        control: see `CONTROL`; the host sets it.
+        control: see `CONTROL`; zeros before the first superstep.
         delta, last_delta: by how much the threshold rises, and what that was before the last rise.
         bound: the key of the longest distance to offer.
         n, low, high, rank, size: vertices; those of this rank, from `low` to `high` - 1; this rank, and how many.
         step, bucket: which superstep this is, from 1 on; 1 plus the number of rises.
         start, last_start: the thresholds, of now and before the last rise, are that much above these keys.
         num_taken, num_risen: the lengths of `vertices` and of `risen`.
+        num_near, num_far, least: the lengths of `near` and of `far`, and the least key of `far`, or `LARGEST`.
+        turn: how often the threads have waited for each other before.
     """
 
     offsets: Offsets
@@ -115,12 +119,31 @@ class Superstep(NamedTuple):
     last_start: int
     num_taken: int
     num_risen: int
+    num_near: int
+    num_far: int
+    least: int
+    turn: int
 
 
 def signature(offsets: np.dtype, weight: np.dtype | None, distance: np.dtype) -> tuple[Any, ...]:
     """The type of the kernel's argument for offsets, weights (None without) and distances of these dtypes."""
     kinds = {"offset": offsets, "weight": weight or np.dtype(np.int32), "key": key_dtype(distance)}
     return (type_of(Superstep, **kinds),)
+
+
+@device_function
+def _set_control(it: Any) -> None:
+    """Set the words of `control` that a superstep changes."""
+    if thread_index() == 0:
+        it.control[NEAR] = it.num_near
+        it.control[NEXT] = 0
+        it.control[PIECES] = 0
+        it.control[FAR] = it.num_far
+        it.control[LEAST] = it.least
+        it.control[TOLD_NEAR] = 0
+        it.control[TOLD_LEAST] = LARGEST
+        for rank in range(it.size):
+            it.control[TOLD + rank] = it.begins[rank]
 
 
 @device_function
@@ -305,8 +328,10 @@ def make_kernel(distance: np.dtype, weighted: bool) -> Any:
             raised(np.int64(it.start), it.delta),
             raised(np.int64(it.last_start), it.last_delta),
         )
+        _set_control(it)
+        generation = grid_barrier(it.control, it.turn)
         gather_near(threshold, below, it)
-        generation = grid_barrier(it.control, np.int64(0))
+        generation = grid_barrier(it.control, generation)
         _cut(it)
         generation = grid_barrier(it.control, generation)
         walk(it.pieces, it.control[PIECES], it.offsets, (it, threshold, boxes, lowest))

@@ -24,10 +24,10 @@ from edgewise.algorithms.common.ranks_cuda import joining, take_least, tell_own
 from edgewise.algorithms.sssp.asked import Asked
 from edgewise.algorithms.sssp.cuda import finished, gpu_delta, make_sums, unreached_key
 from edgewise.algorithms.sssp.near_far_ranks import (
+    BARRIERS,
     CONTROL,
     FAR,
     LEAST,
-    NEAR,
     NEXT,
     TOLD,
     TOLD_LEAST,
@@ -49,11 +49,10 @@ from edgewise.kernels.cuda.memory import (
     cupy,
     device_number,
     empty,
+    follow,
     full,
     new_stream,
-    pinned,
     room,
-    send,
     zeros,
 )
 from edgewise.primitives.deal import most_pieces
@@ -161,10 +160,9 @@ def _finished(rows: _Rows, best: Any, dtype: np.dtype, channel: Channel) -> tupl
     passed = rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), unreached_key(dtype)
     offers = offers_of(*passed)
     with new_stream(follows=True) as beside:
-        wait = tell_own(distance, rows.ranges, channel)
-    _offers_kernel(*rows.kinds).start([offers])
-    wait()
-    del beside
+        _offers_kernel(*rows.kinds).start([offers])
+    tell_own(distance, rows.ranges, channel)()
+    follow(beside)
     for others in (slice(0, own.start), slice(own.stop, n)):
         differs = best[others] != distance[others].view(best.dtype)
         cupy().copyto(parent[others], parent.dtype.type(_NONE), where=differs)
@@ -207,20 +205,15 @@ def _search(
     kernel, passed = _kernel(*rows.kinds), _first_superstep(rows, asked, delta)
     begins, control = rows.ranges.begins, passed.control
     exchange = channel.exchanging_lists(Lists(control, TOLD, begins, [passed.told, passed.told_keys]))
-    words, rank = pinned(len(control), np.int64), rows.ranges.rank
-    words[:] = 0
-    words[LEAST] = words[TOLD_LEAST] = LARGEST
-    words[TOLD:] = begins[:-1]
-    computed, risen_at = 0, 0
+    rank, computed, risen_at = rows.ranges.rank, 0, 0
     while True:
-        send(control, words)
         kernel.start([passed])
         of_ranks, received = exchange()
         if run.progress is not None:
             run.progress(passed.step)
         own = of_ranks[rank]
-        words[NEAR], words[FAR], words[LEAST] = own[NEXT], own[FAR], own[LEAST]
-        changed: dict[str, Any] = {"step": passed.step + 1, "near": passed.next_near, "num_risen": 0}
+        changed: dict[str, Any] = {"near": passed.next_near, "num_near": own[NEXT], "num_risen": 0}
+        changed |= {"num_far": own[FAR], "least": own[LEAST], "turn": passed.turn + BARRIERS}
         near = sum(told[NEXT] + told[TOLD_NEAR] for told in of_ranks)
         computed += near
         if near == 0:
@@ -234,8 +227,9 @@ def _search(
             changed |= {"bucket": passed.bucket + 1, "start": start, "delta": width}
             changed |= {"last_start": passed.start, "last_delta": passed.delta}
             changed |= {"far": passed.risen, "risen": passed.far, "num_risen": own[FAR]}
-            words[FAR], words[LEAST] = 0, LARGEST
-        passed = passed._replace(next_near=passed.near, **changed, **_taken(received))
+            changed |= {"num_far": 0, "least": int(LARGEST)}
+        changed |= _taken(received)
+        passed = passed._replace(step=passed.step + 1, next_near=passed.near, **changed)
 
 
 def _first_superstep(rows: _Rows, asked: Asked, delta: float) -> Superstep:
@@ -277,6 +271,10 @@ def _first_superstep(rows: _Rows, asked: Asked, delta: float) -> Superstep:
         last_start=0,
         num_taken=len(sources),
         num_risen=0,
+        num_near=0,
+        num_far=0,
+        least=int(LARGEST),
+        turn=0,
     )
 
 

@@ -235,50 +235,58 @@ class PeerChannel(StreamChannel):
     def exchanging_lists(self, lists: Lists) -> Callable[[], tuple[list[list[int]], list[list[Any]]]]:
         """See `Channel.exchanging_lists`. The first entries are sent with the words, and mostly these are all: so the
         host waits once."""
-        rank, head = self._group.rank, (address_of(lists.words), len(lists.words))
-        own, firsts = (
-            pinned(len(lists.words), np.int64),
-            {other: _firsts(lists, other) for other in self._others},
-        )
-        sent_bytes = sum(8 * head[1] + sum(length for *_, length in pieces) for pieces in firsts.values())
+        rank, head, begins = self._group.rank, (address_of(lists.words), len(lists.words)), lists.begins
+        own, room = pinned(head[1], np.int64), begins[rank + 1] - begins[rank]
+        into = {other: [empty(room, each.dtype) for each in lists.arrays] for other in self._others}
+        taken = {other: _firsts(arrays, 0, room) for other, arrays in into.items()}
+        given = {other: _firsts(lists.arrays, *begins[other : other + 2]) for other in self._others}
+        sent_bytes = sum(8 * head[1] + sum(length for *_, length in pieces) for pieces in given.values())
 
         def exchange() -> tuple[list[list[int]], list[list[Any]]]:
             with self._exchanging(sent_bytes):
                 for other, pair in self._pairs.items():
-                    pair.send(firsts[other], head)
+                    pair.send(given[other], head)
                 for pair in self._pairs.values():
                     pair.arrive()
                 receive(own, lists.words)
-                self._end()()
+                wait = self._end()
+                for other, pair in self._pairs.items():  # while the host waits
+                    pair.take(taken[other])
+                wait()
             rows: list[list[int]] = [[]] * self._group.size
             rows[rank] = own.tolist()
             for other, pair in self._pairs.items():
                 rows[other] = self._told[pair.heads_here :][: head[1]].tolist()
-            return rows, self._taken(lists, rows)
+            return rows, self._taken(lists, rows, into)
 
         return exchange
 
-    def _taken(self, lists: Lists, rows: list[list[int]]) -> list[list[Any]]:
-        """What others have listed for this rank, by the words of all: what was sent with these, and the rest."""
-        rank, found, is_all = self._group.rank, list[list[Any]]([[]] * self._group.size), True
-        sent, received = dict[int, list[Any]](), dict[int, list[Any]]()
-        for other, pair in self._pairs.items():
-            count, told = lists.length(rows[other], rank), lists.length(rows[rank], other)
+    def _taken(self, lists: Lists, rows: list[list[int]], into: dict[int, list[Any]]) -> list[list[Any]]:
+        """What others have listed for this rank.
+
+        Args:
+            lists: see there.
+            rows: the words of all ranks.
+            into: arrays with what was sent together with these, to which the rest is added.
+        """
+        rank, begins, found = self._group.rank, lists.begins, list[list[Any]]([[]] * self._group.size)
+        counts = {other: lists.length(rows[other], rank) for other in self._others}
+        told = {other: lists.length(rows[rank], other) for other in self._others}
+        for other, count in counts.items():
             if count:
-                found[other] = [empty(count, each.dtype) for each in lists.arrays]
-                pieces = _firsts(lists, rank)
-                pair.take(
-                    (address_of(into), at, min(length, into.itemsize * count))
-                    for into, (_, at, length) in zip(found[other], pieces, strict=True)
-                )
-            begin = lists.begins[other]
-            sent[other] = [each[begin + _FIRST : begin + told].view(np.uint8) for each in lists.arrays]
-            received[other] = [each[_FIRST:].view(np.uint8) for each in found[other]]
-            is_all = is_all and max(count, told) <= _FIRST
-        if not is_all:
+                found[other] = [each[:count] for each in into[other]]
+        if max(*counts.values(), *told.values()) > _FIRST:
+            sent = {
+                other: [
+                    each[begins[other] + _FIRST : begins[other] + count].view(np.uint8)
+                    for each in lists.arrays
+                ]
+                for other, count in told.items()
+            }
+            rests = {other: [each[_FIRST:].view(np.uint8) for each in found[other]] for other in self._others}
             self._group.sent_bytes += sum(len(each) for arrays in sent.values() for each in arrays)
             with self._lost_by_errors():
-                self._swap(sent, received)
+                self._swap(sent, rests)
                 self._end()()
         return found
 
@@ -324,13 +332,13 @@ class PeerChannel(StreamChannel):
             yield
 
 
-def _firsts(lists: Lists, rank: int) -> list[tuple[int, int, int]]:
-    """What of the lists for a rank is sent before their length is known; see `_Pair.send`."""
-    count, at, found = min(lists.room(rank), _FIRST), 0, list[tuple[int, int, int]]()
-    for each in lists.arrays:
-        begin, length = address_of(each) + each.itemsize * lists.begins[rank], each.itemsize * count
-        found.append((begin, at, length))
-        at += length
+def _firsts(arrays: Sequence[Any], begin: int, end: int) -> list[tuple[int, int, int]]:
+    """What of entries from `begin` to `end` - 1 of arrays is sent before it is known how many there are; see
+    `_Pair.send`."""
+    count, at, found = min(end - begin, _FIRST), 0, list[tuple[int, int, int]]()
+    for each in arrays:
+        found.append((address_of(each) + each.itemsize * begin, at, each.itemsize * count))
+        at += each.itemsize * count
     return found
 
 

@@ -10,12 +10,9 @@ import socket
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from edgewise.engine.distributed.group import Group
 
 _NUMBER = np.dtype(np.int64)
 
@@ -77,14 +74,14 @@ def machine_id() -> str:
     return platform.node()
 
 
-def sockets_of(group: "Group", seconds: float) -> BlockSockets | None:
+def sockets_of(group: Any, seconds: float) -> BlockSockets | None:
     """Connections between the ranks of a group, or None if some are on other machines, or cannot be reached. All ranks
     call it.
 
     Ranks find each other in folders that belong to their user alone, and are gone afterwards.
 
     Args:
-        group: the ranks.
+        group: the `Group` of the ranks, which speak by gloo so far.
         seconds: see `BlockSockets`.
     """
     with contextlib.ExitStack() as stack:
@@ -109,7 +106,7 @@ def sockets_of(group: "Group", seconds: float) -> BlockSockets | None:
     return None
 
 
-def _connections(group: "Group", door: socket.socket, paths: Sequence[str]) -> dict[int, socket.socket]:
+def _connections(group: Any, door: socket.socket, paths: Sequence[str]) -> dict[int, socket.socket]:
     """A connection to each other rank that can be reached. All ranks call it.
 
     Args:

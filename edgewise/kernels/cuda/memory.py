@@ -171,6 +171,7 @@ def _heap() -> tuple[int, Callable[[int], int]]:
     return int(fields[_START_BRK]), end
 
 
+@functools.cache
 def driver() -> Any:
     """The functions of the driver."""
     from cuda.bindings import driver
@@ -244,6 +245,11 @@ def new_stream(follows: bool = False) -> Any:
     if follows:
         stream.wait_event(cupy().cuda.get_current_stream().record())
     return stream
+
+
+def follow(stream: Any) -> None:
+    """Have the current stream wait for what another one has now."""
+    cupy().cuda.get_current_stream().wait_event(stream.record())
 
 
 def send(values: Any, host: np.ndarray) -> None:

@@ -4,6 +4,7 @@ The driver copies between GPUs by its own engines, in the order of a stream, and
 host starts all of that, and no kernel runs meanwhile.
 """
 
+import functools
 from typing import Any, final
 
 import numpy as np
@@ -84,8 +85,13 @@ def raise_word(address: int, value: int) -> None:
 
 def wait_for_word(address: int, value: int) -> None:
     """Have the current stream wait until a word is at least so large."""
-    at_least = driver().CUstreamWaitValue_flags.CU_STREAM_WAIT_VALUE_GEQ
-    check(driver().cuStreamWaitValue64(current_stream(), address, value, int(at_least)))
+    check(driver().cuStreamWaitValue64(current_stream(), address, value, _at_least()))
+
+
+@functools.cache
+def _at_least() -> int:
+    """The flag of the driver for waiting until a word is at least as large."""
+    return int(driver().CUstreamWaitValue_flags.CU_STREAM_WAIT_VALUE_GEQ)
 
 
 def array_at(address: int, length: int, dtype: Any) -> Any:
