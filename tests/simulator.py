@@ -204,15 +204,12 @@ def pretend():
     cuda_arguments.words = cuda_arguments.address = cuda_arguments.packed = lambda values: values
     cuda_memory.send = cuda_memory.receive = np.copyto
     cuda_memory.send_part, cuda_memory.fill = send_part, np.ndarray.fill
-    cuda_memory.follow, cuda_memory.mark, cuda_memory.done = (
-        (lambda *_: None),
-        (lambda: None),
-        (lambda event: True),
-    )
+    cuda_memory.follow = lambda stream: None
+    cuda_memory.mark, cuda_memory.done = object, lambda event: True
     cuda_memory.new_stream = lambda follows=False: _Stream()
     cuda_memory.device_number = lambda: 0
     cuda_memory.device_uuid, cuda_memory.use_device = lambda: "simulated", lambda number: None
-    cuda_memory.wait = lambda host, progress, meanwhile=None: None
+    cuda_memory.wait = lambda host, progress, meanwhile=None, event=None: None
     cuda_memory.finish = cuda_memory.give_back = lambda: None
     cuda_memory.fits = lambda needed: True
     cuda_memory.scratch = lambda size: contextlib.nullcontext(contextlib.nullcontext)

@@ -63,8 +63,13 @@ _NAME = "sssp"
 _NONE = -1
 #: The bytes of the number of a vertex.
 _NUMBER = 4
+#: By how much the threshold rises at first, in those of one GPU: a superstep takes longer, so there should be fewer.
+_WIDER = 4
 #: For `adapted`, of near vertices on all ranks: a launch and an exchange take as long as about SLOW.
 _SLOW, _FAST = 100_000, 1_000_000
+
+#: The blocks of the kernel for parents that are not started, so that copies meanwhile find room on the GPU.
+_LEFT = 2
 
 
 def make_offers_kernel(distance: np.dtype, weighted: bool) -> Any:
@@ -125,7 +130,7 @@ def shortest_paths(
         DistributedError: another rank has ended, or does not answer in time.
     """
     n, dtype = graph.num_vertices, asked.dtype
-    width = gpu_delta(graph) if delta == "auto" else delta
+    width = _WIDER * gpu_delta(graph) if delta == "auto" else delta
     rows = _laid_out(graph, dtype, run, group)
     with run.laying_out():
         channel = channel_of(group)
@@ -160,7 +165,8 @@ def _finished(rows: _Rows, best: Any, dtype: np.dtype, channel: Channel) -> tupl
     passed = rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), unreached_key(dtype)
     offers = offers_of(*passed)
     with new_stream(follows=True) as beside:
-        _offers_kernel(*rows.kinds).start([offers])
+        kernel = _offers_kernel(*rows.kinds)
+        kernel.start([offers], max(1, kernel.blocks - _LEFT))
     tell_own(distance, rows.ranges, channel)()
     follow(beside)
     for others in (slice(0, own.start), slice(own.stop, n)):

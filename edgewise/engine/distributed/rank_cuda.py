@@ -42,6 +42,7 @@ from edgewise.kernels.cuda.memory import (
     empty,
     full,
     host_copy,
+    mark,
     pinned,
     receive,
     signals,
@@ -104,7 +105,8 @@ class GpuRank(Rank):
         self._messages = full(0 if spec.keeps_messages else n, self._nothing, kept)
         self._received, self._stamps = zeros(n, np.uint32), zeros(n, np.uint32)
         self._control, self._words = zeros(CONTROL.size, np.int64), pinned(CONTROL.size, np.int64)
-        self._signals, self._num_active = signals(2), 0
+        self._counts = pinned(1, np.int64)
+        self._signals, self._num_active, self._counted_at = signals(2), 0, None
         self._unused = Told(empty(1, np.uint32), empty(1, kept))
         self._wanted_there = wanted
         passed = [
@@ -181,6 +183,13 @@ class GpuRank(Rank):
         wait(self._signals, None)
         return self._words
 
+    def _counted(self, phase: Phase) -> None:
+        """Carry out a phase that says which vertices are active next. How many they are is seen when it is asked for:
+        until then the host does not wait."""
+        self._launch(phase, self._length)
+        receive(self._counts, self._control[COUNT : COUNT + 1])
+        self._counted_at = mark()
+
     @property
     def _most_threads(self) -> int:
         """As many threads as run at the same time."""
@@ -201,6 +210,9 @@ class GpuRank(Rank):
 
     @property
     def _count(self) -> int:
+        if self._counted_at is not None:
+            wait(self._signals, None, event=self._counted_at)
+            self._num_active, self._counted_at = int(self._counts[0]), None
         return self._num_active
 
     def _call(
@@ -223,11 +235,6 @@ class GpuRank(Rank):
             if count > fewer or fewer == 1:
                 self._call(Phase.TOTAL, of=slice(0, count), step=fewer)
                 count = fewer
-
-    def _counted(self, phase: Phase) -> None:
-        """Carry out a phase that says which vertices are active next, and note how many."""
-        self._launch(phase, self._length)
-        self._num_active = int(self._answer()[COUNT])
 
     def _vote(self, phase: Phase) -> None:
         self._counted(phase)
@@ -268,7 +275,7 @@ class GpuRank(Rank):
 
     def _push(self) -> int:
         self._superstep += 1
-        count = self._num_active
+        count = self._count
         if count:
             self._launch(Phase.SEND, self._most_threads, number=count)
         if self._group.size == 1:

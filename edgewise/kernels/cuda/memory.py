@@ -330,9 +330,13 @@ SPIN_SECONDS, PAUSE_SECONDS, SHOW_SECONDS = 20e-3, 100e-6, 0.1
 
 
 def wait(
-    host: np.ndarray, progress: Callable[[int], None] | None, meanwhile: Callable[[], None] | None = None
+    host: np.ndarray,
+    progress: Callable[[int], None] | None,
+    meanwhile: Callable[[], None] | None = None,
+    event: Any = None,
 ) -> None:
-    """Wait for the last kernel of the current stream, call `meanwhile` again and again, and show progress.
+    """Wait for an event, or for the last kernel of the current stream, call `meanwhile` again and again, and show
+    progress.
 
     At an interruption (Ctrl-C) the kernel is asked to end; when it has, the exception goes on. Further interruptions do
     not end the wait, for the kernel works in memory that would be freed.
@@ -340,7 +344,7 @@ def wait(
     Raises:
         DeviceError: the kernel failed; this process cannot use the GPU any more.
     """
-    event = mark()
+    event = mark() if event is None else event
     started = shown = time.perf_counter()
     try:
         while not done(event):
