@@ -26,14 +26,19 @@ JOINING_BYTES = 2 * 4 + 2 + 1
 
 
 @contextlib.contextmanager
-def joining(name: str, num_vertices: int, group: Group) -> Iterator[Channel]:
+def joining(name: str, num_vertices: int, group: Group, beside: int = 0) -> Iterator[Channel]:
     """While this is entered, ranks join what they have found for all vertices. An error of one ends the call on all.
+
+    Args:
+        name: what runs, for messages.
+        num_vertices, group: of the graph, and the ranks.
+        beside: the bytes for each vertex that the caller takes meanwhile.
 
     Raises:
         MemoryLimitError: the GPU has no room.
     """
     channel = channel_of(group)
-    with channel.in_run(), room(name, JOINING_BYTES * num_vertices):
+    with channel.in_run(), room(name, (JOINING_BYTES + beside) * num_vertices):
         yield channel
 
 

@@ -1,13 +1,13 @@
 """Shortest paths on several ranks with GPUs, for weights of at least 0: distances by near-far, parents from these.
 
 Each rank has the arcs of its own vertices. A superstep is a launch on each rank, from its own near vertices, and an
-exchange, in which ranks tell each other of vertices that they have lowered (`near_far_ranks`). Its word says how many
-vertices are near for the next superstep, or, if none is, the least distance of a far one. So all ranks decide alike: go
-on with what is near, raise the threshold above the least distance of all, or end.
+exchange, in which ranks tell each other of vertices that they have lowered (`near_far_ranks`). Its words say how many
+vertices are near for the next superstep, and the least distance of a far one. So all ranks decide alike: go on with
+what is near, raise the threshold above the least distance of all, or end.
 
-Then ranks tell each other the distances of their own vertices. Each finds the least parent that its arcs offer to each
-vertex, of those that are nearer; the least of all ranks is the parent. Vertices that only arcs of length 0 reach get
-theirs on the CPU, as after a run on one GPU.
+Then ranks tell each other the distances of their own vertices, while each finds the least parent that its arcs offer
+to each vertex, of those that are nearer; the least of all ranks is the parent. Vertices that only arcs of length 0
+reach get theirs on the CPU, as after a run on one GPU.
 """
 
 import functools
@@ -67,7 +67,6 @@ _NUMBER = 4
 _WIDER = 4
 #: For `adapted`, of near vertices on all ranks: a launch and an exchange take as long as about SLOW.
 _SLOW, _FAST = 100_000, 1_000_000
-
 #: The blocks of the kernel for parents that are not started, so that copies meanwhile find room on the GPU.
 _LEFT = 2
 
@@ -140,8 +139,9 @@ def shortest_paths(
             best, supersteps, rises = _search(rows, asked, width, delta == "auto", channel, run)
         apart = f"{width:.4g} apart" + (", or more where few vertices were near" if delta == "auto" else "")
         run.explain(f"{supersteps:,} supersteps; {rises:,} thresholds {apart}")
-    with joining(_NAME, n, group):
+    with joining(_NAME, n, group, dtype.itemsize):
         distance, parent = _finished(rows, best, dtype, channel)
+        del best
         take_least(parent.view(np.uint32), group, channel)
         orphans = 0
         if may_have_orphans(graph, dtype):
