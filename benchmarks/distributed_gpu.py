@@ -132,6 +132,7 @@ def tasks(graph: ew.Graph, group: Group) -> Iterator[tuple[str, GpuTask]]:
         ("components", ew.connected_components, {}, "component"),
         ("betweenness", ew.betweenness, {"sources": some}, "centrality"),
         ("bfs", ew.bfs, {"source": source}, "level"),
+        ("bfs by pushing", ew.bfs, {"source": source, "schedule": ew.Schedule(delivery=ew.Push())}, "level"),
         ("sssp", ew.sssp, {"source": source}, "distance"),
     ):
         call: Any = partial(find, graph, device="cuda", **values)

@@ -47,6 +47,7 @@ TASKS = {
     "components": "`connected_components`",
     "betweenness": "`betweenness`, 64 sources",
     "bfs": "`bfs`",
+    "bfs by pushing": "`bfs`, by pushing",
     "sssp": "`sssp`",
 }
 #: How many times as fast as the fastest run on one GPU two should be: what counts as such a run, and the aim.
@@ -55,7 +56,7 @@ AIMS = {
     "betweenness by sources": (("betweenness",), 1.95),
     "shortest paths": (("sssp", "SSSP"), 1.5),
     "components": (("components", "Components"), 1.5),
-    "BFS by pushing": (("BFS",), 1.6),
+    "BFS by pushing": (("bfs by pushing", "BFS"), 1.6),
     "BFS, on one GPU by both directions": (("bfs", "BFS"), 1.15),
 }
 #: PageRank's billions of arcs a second of each of two GPUs.

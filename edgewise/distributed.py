@@ -404,12 +404,23 @@ def ranks_for(
     return group, not without
 
 
-def schedule_of_rank(name: str, schedule: Any) -> Schedule:
-    """The schedule of one rank. Raises ScheduleError if more than a number of threads is asked for."""
+def schedule_of_rank(name: str, schedule: Any, deliveries: tuple[type, ...] = ()) -> Schedule:
+    """The schedule of one rank.
+
+    Args:
+        name, schedule: what runs, and what is asked for.
+        deliveries: the forms of delivery that can be asked for.
+
+    Raises:
+        ScheduleError: more than a number of threads and one of these is asked for.
+    """
     asked = as_schedule(name, schedule)
-    if (asked.delivery, asked.balance, asked.layout) != ("auto", "auto", "auto"):
+    is_given = isinstance(asked.delivery, deliveries) or asked.delivery == "auto"
+    if not is_given or (asked.balance, asked.layout) != ("auto", "auto"):
+        possible = "".join(f", or delivery={kind.__name__}()" for kind in deliveries)
         raise ScheduleError(
             f"{name}: got {asked}; a distributed run decides by itself how messages go: expected num_threads alone"
+            f"{possible}"
         )
     return asked if asked.num_threads else replace(asked, num_threads=_threads_of_rank())
 

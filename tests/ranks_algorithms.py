@@ -29,6 +29,7 @@ from edgewise.graph import Graph
 
 RANK, SIZE = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 FEW = "few" in sys.argv
+PUSHING = ew.Schedule(delivery=ew.Push())
 DTYPES = (None, np.int32) if FEW else (None, np.int32, np.int64, np.float32, np.float64)
 #: Arrays and numbers of results that ranks find as one does, bit for bit.
 SAME = {
@@ -135,6 +136,10 @@ def check_graph(name: str, graph: Graph) -> None:
         few = list(dict.fromkeys(some))
         compare(name, ew.bfs, graph, some[0])
         compare(name, ew.bfs, graph, few, max_depth=3)
+        pushed = compare(name, ew.bfs, graph, some[0], schedule=PUSHING).explain()
+        assert "pull" not in pushed and ("(as the schedule says)" in pushed or "level 1" not in pushed), (
+            pushed
+        )
         compare(name, ew.sssp, graph, some[1])
         if graph.weight_dtype in (None, np.int32, np.float64):  # each dtype is compiled
             compare(name, ew.sssp, graph, few, max_distance=2.5)
@@ -278,6 +283,8 @@ def check_refused() -> None:
         needed = int(str(differ).split(" needs ")[1].split()[0].replace(",", ""))
         enough = fails(call, distributed=True, memory_limit=needed)
         assert enough is None, enough
+    differ = fails(ew.bfs, graph, 0, distributed=True, schedule=PUSHING if RANK else None)
+    assert isinstance(differ, DistributedError) and "has other arguments than rank" in str(differ), differ
     told = ew.explain(ew.sssp, graph, 0, distributed=True)
     assert f"of which this is rank {RANK}" in told and "bytes beyond the graph" in told, told
     for name in ("betweenness", "edge_betweenness"):

@@ -39,6 +39,7 @@ from edgewise.kernels.door import cuda_door
 
 LATTICE = ew.generate.lattice(30, 40, seed=2, weights=(1, 9))
 HUBS = ew.generate.rmat(12, 16, seed=4, weights=(1, 9))
+PUSHING = ew.Schedule(delivery=ew.Push())
 #: More vertices than a GPU has threads: threads have several each.
 WIDE = ew.generate.rmat(20, 2, seed=4, weights=(1, 9))
 #: Programs that run on these graphs, too; the first three on the last one.
@@ -175,6 +176,7 @@ def compare_paths(group, channel):
         runs += [
             (ew.bfs, graph, int(graph.out_degree.argmax()), {}),
             (ew.bfs, graph, several, {"max_depth": 3}),
+            (ew.bfs, graph, int(graph.out_degree.argmax()), {"schedule": PUSHING}),
         ]
     for graph in (LATTICE, HUBS, both_ways):
         runs += [
@@ -210,6 +212,7 @@ def compare_paths(group, channel):
             found.verify(graph)
             assert f"ranks speak by {channel}" in found.explain(), found.explain()
             assert how or graph not in pulled or " pull" in found.explain(), found.explain()
+            assert "schedule" not in how or " pull" not in found.explain(), found.explain()
             assert find is ew.sssp or found.supersteps == expected.supersteps, how
     for find in (ew.bfs, ew.sssp):
         with pytest.raises(MemoryLimitError, match="on the GPU") as refused:

@@ -138,6 +138,7 @@ def check_directions(names=("hubs, undirected", "hubs, both ways")):
         return
     with mock.patch.multiple(ranks_kernels, FEW_EDGES=0, SEARCH_RATIO=1000):
         compare(ew.bfs, "undirected", 0, (2, 5))
+        compare(ew.bfs, "undirected", 0, (2,), " push\n", schedule=ew.Schedule(delivery=ew.Push()))
         compare(ew.bfs, "star out", 2, (2,), f"{levels}3 push")  # it has no in-edges
 
 

@@ -62,6 +62,6 @@ def test_without_ranks_it_is_refused(name: str, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("name", CALLS)
 def test_what_ranks_do_not_have_is_refused(name: str) -> None:
     with pytest.raises(ScheduleError, match="expected num_threads alone"):
-        CALLS[name](distributed=True, schedule=ew.Schedule(delivery=ew.Push()))
+        CALLS[name](distributed=True, schedule=ew.Schedule(delivery=ew.Pull()))
     with pytest.raises(ParameterError, match="distributed is 1; expected True or False"):
         CALLS[name](distributed=1)

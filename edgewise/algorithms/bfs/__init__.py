@@ -146,7 +146,7 @@ def bfs(
             are read from the layers, and nothing is searched; so they are by default, once there are such layers.
         distributed: run on all ranks that torchrun has started, each of which makes this call on the same graph, and
             gets the whole result: the same levels and parents. Levels are found on GPUs if all ranks have one;
-            there is nothing to choose but the device and ``Schedule(num_threads=...)``.
+            there is nothing to choose but the device and ``Schedule(num_threads=..., delivery=Push())``.
 
     Returns:
         A `BFSResult`. O(n + m) work when pushing; pulling usually looks at a small part of the edges.
@@ -220,6 +220,7 @@ def find_levels(
         ranks=Form(
             "bfs.ranks.search",
             lambda _: in_turn(looking_up, _memory_on_ranks(graph)).most,
+            (Push,),
         ),
         distributed=distributed,
         by_clusters=True,

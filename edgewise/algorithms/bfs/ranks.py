@@ -20,7 +20,15 @@ from typing import Any, final
 import numpy as np
 
 from edgewise.algorithms.bfs.cpu import ArcsBothWays, arcs_both_ways, explain_levels, find_missing_parents
-from edgewise.algorithms.bfs.direction import ALONE, BITMAPS, PULLED, PUSHED, WAITING, compare
+from edgewise.algorithms.bfs.direction import (
+    ALONE,
+    BITMAPS,
+    PULLED,
+    PUSHED,
+    WAITING,
+    compare,
+    forced_direction,
+)
 from edgewise.algorithms.bfs.ranks_cpu import (
     COUNT,
     EDGES,
@@ -94,7 +102,8 @@ class _Search:
         self._n, self._m, self._group, self._run = n, graph.num_arcs, group, run
         self._ranges: Ranges = by_arcs(group.rank, group.size, graph.offsets)
         self._arcs: ArcsBothWays = arcs_both_ways(graph)
-        self._may_pull, self._report = graph.has_in_edges, run.progress
+        self._forced, self._report = forced_direction(run.schedule), run.progress
+        self._may_pull = graph.has_in_edges and self._forced != PUSH
         #: For each rank, its words of a bitmap of all vertices.
         self._words = [words_of(self._ranges.of(rank)) for rank in range(group.size)]
         own = self._words[group.rank]
@@ -149,7 +158,7 @@ class _Search:
             pulling, alone, most = pulls, is_small and not pulls, edges
             if self._report is not None:
                 self._report(depth)
-        if not self._may_pull:
+        if not self._may_pull and self._forced != PUSH:
             run.explain("pushed throughout: the graph has no in-edges, which pulling needs")
         explain_levels(run, np.array(log, np.int64).reshape(-1, 4), depth, AUTO if self._may_pull else PUSH)
         return depth

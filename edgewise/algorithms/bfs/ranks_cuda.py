@@ -21,6 +21,7 @@ import numpy as np
 
 from edgewise.algorithms.bfs import ranks_kernels
 from edgewise.algorithms.bfs.cuda import parents_over
+from edgewise.algorithms.bfs.direction import forced_direction
 from edgewise.algorithms.bfs.ranks_kernels import (
     BEGIN,
     CONTROL_WORDS,
@@ -68,6 +69,7 @@ from edgewise.kernels.cuda.memory import (
 )
 from edgewise.primitives.bitmaps import BITS, words_for
 from edgewise.primitives.deal import most_pieces
+from edgewise.primitives.direction import PUSH as PUSH_ALONE
 from edgewise.primitives.direction import pays_to_pull
 
 _NAME = "breadth-first search on several ranks"
@@ -346,14 +348,15 @@ def _find_levels(
     (rows, _, has_in_edges), arrays = own_rows(
         _NAME, graph, run, group, _bytes_needed(n, lengths), lambda: _arrays(n, ranges.own, lengths)
     )
-    may_pull = has_in_edges or not graph.directed
+    finds_parents = has_in_edges or not graph.directed
+    may_pull = finds_parents and forced_direction(run.schedule) != PUSH_ALONE
     with run.laying_out():
         channel = channel_of(group)
     run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")
     with channel.in_run(), room(_NAME, 0):
         one = _Search(graph, rows, may_pull, arrays, ranges, channel, sources, min(limit, n), run)
         levels = one.levels()
-    return rows, may_pull, arrays.level, arrays.parent, levels
+    return rows, finds_parents, arrays.level, arrays.parent, levels
 
 
 def _tell_levels(level: Any, deepest: int, ranges: Ranges, channel: Channel) -> None:

@@ -219,7 +219,7 @@ def begin(
         assert ranks is not None
         from edgewise.algorithms.common.ranks import choose_ranks
 
-        on_ranks = choose_ranks(name, graph, device, schedule)
+        on_ranks = choose_ranks(name, graph, device, schedule, ranks.deliveries)
         if on_ranks is not None:
             cpu, cuda = _forms_on_ranks(name, ranks if graph.num_vertices else cpu, ranks, on_ranks.on_gpu)
             return task_for(on_ranks)

@@ -33,15 +33,21 @@ from edgewise.schedule import Schedule
 _NOTHING = np.empty(0, np.uint8)
 
 
-def choose_ranks(name: str, graph: Graph, device: Any, schedule: Schedule | None) -> Chosen | None:
+def choose_ranks(
+    name: str, graph: Graph, device: Any, schedule: Schedule | None, deliveries: tuple[type, ...]
+) -> Chosen | None:
     """Where a run on several ranks goes: on the CPU of each, or on the GPU of each if it can be there. None for one
     rank alone, which does as an ordinary call.
+
+    Args:
+        name, graph, device, schedule: as for `edgewise.execution.choose`.
+        deliveries: see `schedule_of_rank`.
 
     Raises:
         ScheduleError: a schedule that says more than a number of threads.
         DistributedError, DeviceError: as `edgewise.distributed.ranks_for`.
     """
-    of_rank = schedule_of_rank(name, schedule)
+    of_rank = schedule_of_rank(name, schedule, deliveries)
     group, on_gpu = ranks_for(name, graph, device, schedule)
     if is_alone(group):
         return None
@@ -61,7 +67,7 @@ def on_ranks(name: str, find: Callable[..., Any]) -> Callable[..., Any]:
     def found_on_ranks(*args: Any) -> Any:
         group, run = connect(), args[-1]
         if not all(isinstance(each, Graph) for each in args[:-1]):  # names and graphs were compared before
-            _check_same_call(name, group, args[:-1])
+            _check_same_call(name, group, (*args[:-1], repr(run.schedule.delivery)))
         before = group.sent_bytes
         found = find(*args)
         run.explain(f"this rank sent {group.sent_bytes - before:,} bytes to other ranks")
