@@ -29,7 +29,7 @@ class Exchanging:
 
     def __init__(self, channel: Any) -> None:
         self.seconds, self._channel, self._is_timing = 0.0, type(channel), False
-        self._calls = {name: getattr(self._channel, name) for name in _EXCHANGES}
+        self._own = {name: call for name, call in vars(self._channel).items() if name in _EXCHANGES}
 
     def _timed(self, call: Callable[[], Any]) -> Any:
         from edgewise.kernels.cuda.memory import finish
@@ -38,19 +38,23 @@ class Exchanging:
             return call()
         finish()
         started, self._is_timing = time.perf_counter(), True
-        found = call()
-        finish()
+        try:
+            found = call()
+            finish()
+        finally:
+            self._is_timing = False
         self.seconds += time.perf_counter() - started
-        self._is_timing = False
         return found
 
     def __enter__(self) -> "Exchanging":
-        for name, call in self._calls.items():
-            setattr(self._channel, name, _EXCHANGES[name](call, self._timed))
+        for name, timed in _EXCHANGES.items():
+            setattr(self._channel, name, timed(getattr(self._channel, name), self._timed))
         return self
 
     def __exit__(self, *_: object) -> None:
-        for name, call in self._calls.items():
+        for name in _EXCHANGES:  # others are inherited
+            delattr(self._channel, name)
+        for name, call in self._own.items():
             setattr(self._channel, name, call)
 
 

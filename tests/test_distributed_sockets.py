@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from ranks import needs_torch, run_ranks
+from ranks import by_hand, needs_torch, run_ranks
 from thread_ranks import on_threads, own
 
 from edgewise.engine.distributed import sockets
@@ -147,7 +147,44 @@ def test_ranks_run_with_and_without_sockets(uses: bool, tmp_path: Path) -> None:
     long = tmp_path / ("x" * 120)
     long.mkdir()
     with tempfile.TemporaryDirectory() as short:
-        output = run_ranks(2, "ranks_sockets.py", TMPDIR=short if uses else str(long))
+        output = run_ranks(2, "ranks_sockets.py", "nothing", TMPDIR=short if uses else str(long))
         left = [each for each in os.listdir(short) + os.listdir(long) if each.startswith("edgewise")]
     assert left == []
     assert output.count(f"uses sockets: {uses}; right") == 2
+    assert output.count(": 2 20 200; ") == 2
+
+
+@needs_torch
+@pytest.mark.more
+def test_the_name_of_the_folder_need_not_be_text() -> None:
+    with tempfile.TemporaryDirectory() as short:
+        name = os.fsdecode(os.path.join(os.fsencode(short), b"\xff"))
+        os.mkdir(name)
+        output = run_ranks(2, "ranks_sockets.py", "nothing", TMPDIR=name)
+    assert output.count("uses sockets: True; right") == 2
+
+
+@needs_torch
+@pytest.mark.more
+@pytest.mark.parametrize(
+    ("what", "expected", "most"),
+    [
+        ("one is late", {0: "DistributedError", 1: "DistributedError"}, 4),
+        ("one is interrupted", {0: "DistributedError", 1: "KeyboardInterrupt"}, 2),
+        ("one has ended the group", {0: "DistributedError", 1: "DistributedError"}, 1),
+    ],
+)
+def test_no_rank_goes_on_after_another_has_failed(what: str, expected: dict[int, str], most: float) -> None:
+    """What was sent for one exchange is not taken for the next, and a rank that has failed leaves nobody waiting."""
+    ranks = by_hand(2, "ranks_sockets.py", what, EDGEWISE_TIMEOUT="3")
+    try:
+        outputs = [rank.communicate(timeout=100)[0] for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
+    for rank, output in enumerate(outputs):
+        assert "uses sockets: True" in output
+        *_, told = output.splitlines()
+        outcomes, seconds = told.removeprefix(f"rank {rank}: ").split(";")
+        assert outcomes.split() == [expected[rank], "DistributedError", "DistributedError"], told
+        assert float(seconds.split()[0]) < most, told

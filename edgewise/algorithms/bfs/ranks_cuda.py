@@ -57,16 +57,17 @@ from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import (
     copy_of,
     device_number,
-    done,
     empty,
     fill,
     mark,
     pinned,
     receive,
     room,
+    signals,
     written_forms,
     zeros,
 )
+from edgewise.kernels.cuda.memory import wait as wait_for
 from edgewise.primitives.bitmaps import BITS, words_for
 from edgewise.primitives.deal import most_pieces
 from edgewise.primitives.direction import PUSH as PUSH_ALONE
@@ -234,6 +235,7 @@ class _Search:
             channel.exchanging(in_bytes, [each.view(np.uint8) for each in got]),
             channel.exchanging([in_bytes[rank]] * size, in_bytes),
         )
+        self._signals = signals(2)
         self._told = pinned(size * TOLD_WORDS, np.int64).reshape(size, TOLD_WORDS)
         self._told_in_slots, self._told_in_got = (
             list(zip(self._told, (each[-TOLD_WORDS:] for each in parts), strict=True))
@@ -271,8 +273,7 @@ class _Search:
 
         def wait_for_words() -> list[list[int]]:
             wait()
-            while not done(are_here):
-                pass
+            wait_for(self._signals, None, event=are_here)
             found: list[list[int]] = self._told.tolist()
             if any(each[TOLD_DEPTH:] != found[0][TOLD_DEPTH:] for each in found):
                 raise meaningless()

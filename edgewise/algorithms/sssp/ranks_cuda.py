@@ -167,8 +167,10 @@ def _finished(rows: _Rows, best: Any, dtype: np.dtype, channel: Channel) -> tupl
     with new_stream(follows=True) as beside:
         kernel = _offers_kernel(*rows.kinds)
         kernel.start([offers], max(1, kernel.blocks - _LEFT))
-    tell_own(distance, rows.ranges, channel)()
-    follow(beside)
+    try:
+        tell_own(distance, rows.ranges, channel)()
+    finally:
+        follow(beside)  # it uses memory that an error gives back
     for others in (slice(0, own.start), slice(own.stop, n)):
         differs = best[others] != distance[others].view(best.dtype)
         cupy().copyto(parent[others], parent.dtype.type(_NONE), where=differs)

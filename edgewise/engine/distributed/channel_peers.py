@@ -162,6 +162,7 @@ class PeerChannel(StreamChannel):
                 RuntimeError
             ):  # after a failed kernel that can neither be done nor matters
                 self._give_up()
+                finish_all()  # streams use memory that this call gives back
             raise
 
     def _give_up(self) -> None:
@@ -235,12 +236,14 @@ class PeerChannel(StreamChannel):
     def exchanging_lists(self, lists: Lists) -> Callable[[], tuple[list[list[int]], list[list[Any]]]]:
         """See `Channel.exchanging_lists`. The first entries are sent with the words, and mostly these are all: so the
         host waits once."""
+        if len(lists.words) > _HEADS:
+            return super().exchanging_lists(lists)
         rank, head, begins = self._group.rank, (address_of(lists.words), len(lists.words)), lists.begins
         own, room = pinned(head[1], np.int64), begins[rank + 1] - begins[rank]
         into = {other: [empty(room, each.dtype) for each in lists.arrays] for other in self._others}
         taken = {other: _firsts(arrays, 0, room) for other, arrays in into.items()}
         given = {other: _firsts(lists.arrays, *begins[other : other + 2]) for other in self._others}
-        sent_bytes = sum(8 * head[1] + sum(length for *_, length in pieces) for pieces in given.values())
+        sent_bytes = sum(length for pieces in given.values() for *_, length in pieces)
 
         def exchange() -> tuple[list[list[int]], list[list[Any]]]:
             with self._exchanging(sent_bytes):

@@ -224,13 +224,18 @@ class Group:
         import torch.distributed as distributed
 
         if not distributed.is_initialized():  # what is longer than a block would be refused
+            self._sockets.close()
             raise self._disconnected()
         self.sent_bytes += (self.size - 1) * _BLOCK
         self.exchanges += 1
         try:
             self._sockets.swap(self._received, self._blocks)
-        except OSError as error:
-            raise self.lost(error) from error
+        except BaseException as error:  # it may have sent a block, and not received those of others
+            self.has_failed = True
+            self._sockets.close()
+            if isinstance(error, OSError):
+                raise self.lost(error) from error
+            raise
 
     def _swap(
         self, into: np.ndarray, sent: np.ndarray, got: list[int] | None = None, given: list[int] | None = None
@@ -365,11 +370,11 @@ def connect() -> Group:
         ) from error
     group = Group(distributed.get_rank(), distributed.get_world_size(), among)
     group._store = store
-    if group.size > 1:
-        group._sockets = sockets_of(group, wait.total_seconds())
     _groups.append(group)
     atexit.register(_forget, among)
-    return _groups[0]
+    if group.size > 1:
+        group._sockets = sockets_of(group, wait.total_seconds())
+    return group
 
 
 def _not_started(missing: list[str]) -> DistributedError:

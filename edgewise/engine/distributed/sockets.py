@@ -1,10 +1,12 @@
 """Connections between ranks of one machine, by which they send each other blocks of a fixed length.
 
 What ranks tell each other between two steps is mostly short, and all of them wait for it. A socket of the system hands
-it over in a fraction of the time that gloo takes. It ends with the process at its other end, whatever ends that.
+it over in a fraction of the time that gloo takes. It ends with the process at its other end, and with those that this
+has forked.
 """
 
 import contextlib
+import os
 import platform
 import socket
 import tempfile
@@ -15,6 +17,8 @@ from typing import Any, final
 import numpy as np
 
 _NUMBER = np.dtype(np.int64)
+#: The most seconds for which Python lets a socket wait: it counts milliseconds in 32 bits.
+_MOST_SECONDS = 2_000_000.0
 
 
 @final
@@ -30,7 +34,7 @@ class BlockSockets:
     def __init__(self, rank: int, connections: dict[int, socket.socket], seconds: float) -> None:
         self._rank, self._connections = rank, connections
         for each in connections.values():
-            each.settimeout(seconds)
+            each.settimeout(min(seconds, _MOST_SECONDS))
 
     def swap(self, into: np.ndarray, sent: np.ndarray) -> None:
         """Send each rank its block, and receive one of each.
@@ -78,7 +82,7 @@ def sockets_of(group: Any, seconds: float) -> BlockSockets | None:
     """Connections between the ranks of a group, or None if some are on other machines, or cannot be reached. All ranks
     call it.
 
-    Ranks find each other in folders that belong to their user alone, and are gone afterwards.
+    Ranks find each other in folders that belong to their user alone, and that they take away afterwards.
 
     Args:
         group: the `Group` of the ranks, which speak by gloo so far.
@@ -91,11 +95,13 @@ def sockets_of(group: Any, seconds: float) -> BlockSockets | None:
         ):  # the system has no such sockets, or no such folder
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="edgewise-"))
             door = stack.enter_context(socket.socket(socket.AF_UNIX))
+            door.settimeout(min(seconds, _MOST_SECONDS))
             door.bind(f"{folder}/rank")
             door.listen(group.size)
             path = f"{folder}/rank"
-        told, _ = group.everywhere(np.frombuffer(f"{machine_id()}\0{path}".encode(), np.uint8))
-        machines, paths = zip(*(each.tobytes().decode().split("\0") for each in told), strict=True)
+        own = machine_id().encode() + b"\0" + os.fsencode(path)
+        told, _ = group.everywhere(np.frombuffer(own, np.uint8))
+        machines, paths = zip(*(each.tobytes().split(b"\0") for each in told), strict=True)
         if door is None or len(set(machines)) > 1 or not all(paths):
             return None
         made = _connections(group, door, paths)
@@ -106,7 +112,7 @@ def sockets_of(group: Any, seconds: float) -> BlockSockets | None:
     return None
 
 
-def _connections(group: Any, door: socket.socket, paths: Sequence[str]) -> dict[int, socket.socket]:
+def _connections(group: Any, door: socket.socket, paths: Sequence[bytes]) -> dict[int, socket.socket]:
     """A connection to each other rank that can be reached. All ranks call it.
 
     Args:
@@ -118,6 +124,7 @@ def _connections(group: Any, door: socket.socket, paths: Sequence[str]) -> dict[
     with contextlib.suppress(OSError):
         for other in range(group.rank):
             connection = socket.socket(socket.AF_UNIX)
+            connection.settimeout(door.gettimeout())
             connection.connect(paths[other])
             connection.sendall(np.array([group.rank], _NUMBER).tobytes())
             made[other] = connection

@@ -12,9 +12,9 @@ from typing import Any
 from edgewise.kernels.cuda.arguments import words_of
 from edgewise.kernels.cuda.compile import compile_kernel
 from edgewise.kernels.cuda.device import THREADS
-from edgewise.kernels.cuda.memory import capability, check, current_device, current_stream, device_number
+from edgewise.kernels.cuda.memory import capability, check, current_device, current_stream, make_current
 
-#: What each thread keeps: the GPU that it made current last, and words for arguments.
+#: What each thread keeps: words for arguments.
 _thread = threading.local()
 
 
@@ -67,12 +67,7 @@ class Kernel:
         Raises:
             DeviceError: the driver refuses, as it does after a kernel has failed.
         """
-        # A thread has no context of its own at first, and memory from a pool gives it none.
-        device = device_number()
-        if getattr(_thread, "device", None) != device:
-            current_device().set_current()
-            _thread.device = device
-        self._ask_for_shared(device)
+        self._ask_for_shared(make_current())
         passed = words_of(arguments)
         values, addresses = _argument_words(len(passed))
         values[:] = passed

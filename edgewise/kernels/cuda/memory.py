@@ -38,6 +38,16 @@ def use_device(number: int) -> None:
     cupy().cuda.Device(number % cupy().cuda.runtime.getDeviceCount()).use()
 
 
+def make_current() -> int:
+    """Have the driver know the caller's GPU, and which one that is: a thread has no context of its own at first, and
+    memory from a pool gives it none."""
+    device = device_number()
+    if getattr(_thread, "device", None) != device:
+        current_device().set_current()
+        _thread.device = device
+    return device
+
+
 def problem() -> str | None:
     """Why no GPU can be used, or None if one can."""
     try:
@@ -207,13 +217,19 @@ def full(length: int, value: Any, dtype: Any) -> Any:
 
 
 def fill(values: Any, value: Any) -> None:
-    """Set all of an array on the GPU, without gaps, to one value. The driver writes values of up to four bytes as fast
-    as memory takes them, a kernel of CuPy a fifth as fast."""
+    """Set all of an array on the GPU to one value. The driver writes values of up to four bytes as fast
+    as memory takes them, a kernel of CuPy a fifth as fast.
+
+    Args:
+        values: shape (k,), without gaps.
+        value: which one.
+    """
     word, api = np.full(1, value, values.dtype), driver()
     setters = {1: api.cuMemsetD8Async, 2: api.cuMemsetD16Async, 4: api.cuMemsetD32Async}
     if len(values) == 0 or word.itemsize not in setters:
         values.fill(value)
         return
+    make_current()
     pattern = int(word.view(f"u{word.itemsize}")[0])
     check(setters[word.itemsize](address_of(values), pattern, len(values), current_stream()))
 
@@ -321,6 +337,8 @@ _PROBE, _COPIES = 2**22, 8
 _LOCKED, _READ_ONLY = 1, 8
 #: Held while an array is locked to be copied: of two threads the first would unlock it for both.
 _copying = threading.Lock()
+#: What each thread keeps: the GPU that it made current last.
+_thread = threading.local()
 #: Work that takes more bytes than this has memory of its own.
 _MUCH = 1 << 30
 #: Words of `signals`: the host asks the kernel to end; the kernel's progress.
