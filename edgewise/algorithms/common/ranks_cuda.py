@@ -77,8 +77,7 @@ def join_shares(join: Callable[..., Any], values: Any, group: Group, channel: Ch
         own if rank == group.rank else values_in(part.data, values.dtype)
         for rank, (part,) in enumerate(received)
     ]
-    join(
-        functools.reduce(join, of_ranks[:-1]), of_ranks[-1], out=own
-    )  # which is overwritten at the end alone
-    del received, of_ranks
+    joined = functools.reduce(join, of_ranks[:-1])
+    join(joined, of_ranks[-1], out=own)  # it is one of these, so it is overwritten at the end alone
+    del received, of_ranks, joined
     channel.share(told)()

@@ -158,9 +158,8 @@ class PeerChannel(StreamChannel):
             with super().in_run():
                 yield
         except BaseException:
-            with contextlib.suppress(
-                RuntimeError
-            ):  # after a failed kernel that can neither be done nor matters
+            # After a failed kernel that can neither be done nor matters.
+            with contextlib.suppress(RuntimeError):
                 self._give_up()
                 finish_all()  # streams use memory that this call gives back
             raise

@@ -90,9 +90,8 @@ def sockets_of(group: Any, seconds: float) -> BlockSockets | None:
     """
     with contextlib.ExitStack() as stack:
         door, path = None, ""
-        with contextlib.suppress(
-            OSError, AttributeError
-        ):  # the system has no such sockets, or no such folder
+        # The system may have no such sockets, or no such folder.
+        with contextlib.suppress(OSError, AttributeError):
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="edgewise-"))
             door = stack.enter_context(socket.socket(socket.AF_UNIX))
             door.settimeout(min(seconds, _MOST_SECONDS))

@@ -217,8 +217,8 @@ def full(length: int, value: Any, dtype: Any) -> Any:
 
 
 def fill(values: Any, value: Any) -> None:
-    """Set all of an array on the GPU to one value. The driver writes values of up to four bytes as fast
-    as memory takes them, a kernel of CuPy a fifth as fast.
+    """Set all of an array on the GPU to one value. The driver writes values of up to four bytes as fast as memory takes
+    them, a kernel of CuPy a fifth as fast.
 
     Args:
         values: shape (k,), without gaps.
