@@ -150,6 +150,45 @@ def send_part(to, at, values, first, count):
     to[at : at + count] = values[first : first + count]
 
 
+class _Copies(threading.local):
+    """Copies to the host that a thread has started. They arrive when that, or what was asked for later, is waited for:
+    until then what is read there means nothing."""
+
+    def __init__(self):
+        self.waiting, self.arrived = [], 0
+
+    def receive(self, host, values):
+        """Start a copy."""
+        self.waiting.append((host, np.array(values)))
+        host.view(np.uint8)[...] = 0xC5
+
+    def mark(self):
+        """How many copies have been started, in place of an event."""
+        return self.arrived + len(self.waiting)
+
+    def arrive(self, event=None):
+        """Finish those before an event, or all."""
+        count = (self.mark() if event is None else event) - self.arrived
+        for host, values in self.waiting[: max(0, count)]:
+            host[...] = values
+            self.arrived += 1
+        del self.waiting[: max(0, count)]
+
+    def done(self, event):
+        """Whether an event has happened, when it is asked for."""
+        self.arrive(event)
+        return True
+
+    def wait(self, host, progress, meanwhile=None, event=None):
+        """Wait for an event, or for all."""
+        self.arrive(event)
+
+    def host_copy(self, values):
+        """A copy that has arrived."""
+        self.arrive()
+        return np.array(values)
+
+
 class _Stream(contextlib.nullcontext):
     """A stream whose work is done at once."""
 
@@ -199,18 +238,19 @@ def pretend():
     if not cuda_device.SIMULATED:
         sys.exit("set NUMBA_ENABLE_CUDASIM=1")
     cuda_memory.cupy = lambda: np
-    cuda_memory.copy_of = cuda_memory.host_copy = np.array
+    copies = _Copies()
+    cuda_memory.copy_of, cuda_memory.host_copy = np.array, copies.host_copy
     cuda_memory.empty, cuda_memory.address_of = not_set, lambda values: values.ctypes.data
     cuda_arguments.words = cuda_arguments.address = cuda_arguments.packed = lambda values: values
-    cuda_memory.send = cuda_memory.receive = np.copyto
+    cuda_memory.send, cuda_memory.receive = np.copyto, copies.receive
     cuda_memory.send_part, cuda_memory.fill = send_part, np.ndarray.fill
     cuda_memory.follow = lambda stream: None
-    cuda_memory.mark, cuda_memory.done = object, lambda event: True
+    cuda_memory.mark, cuda_memory.done = copies.mark, copies.done
     cuda_memory.new_stream = lambda follows=False: _Stream()
     cuda_memory.device_number = lambda: 0
     cuda_memory.device_uuid, cuda_memory.use_device = lambda: "simulated", lambda number: None
-    cuda_memory.wait = lambda host, progress, meanwhile=None, event=None: None
-    cuda_memory.finish = cuda_memory.give_back = lambda: None
+    cuda_memory.wait, cuda_memory.finish = copies.wait, copies.arrive
+    cuda_memory.give_back = lambda: None
     cuda_memory.fits = lambda needed: True
     cuda_memory.scratch = lambda size: contextlib.nullcontext(contextlib.nullcontext)
     cuda_memory.free = lambda: 2**40
