@@ -42,8 +42,17 @@ if what == "one is interrupted":
         time.sleep(3)
 if what == "one has ended the group" and rank == 1:
     torch.distributed.destroy_process_group()
+if what == "all have another group":
+    torch.distributed.destroy_process_group()
+    torch.distributed.init_process_group("gloo")
+if what == "forks" and os.fork() == 0:
+    print(f"child of rank {rank}: {outcome(1)}", flush=True)
+    os._exit(0)  # as multiprocessing does; PyTorch would wait for threads that were not forked
+if what == "forks":
+    _, status = os.wait()
+    assert status == 0
 began = time.monotonic()
 outcomes = [outcome(10**place) for place in range(3)]
 print(f"rank {rank}: {' '.join(outcomes)}; {time.monotonic() - began:.1f} s", flush=True)
-if what != "nothing":
+if what.startswith("one"):
     time.sleep(8)  # no rank is told by the end of another's process

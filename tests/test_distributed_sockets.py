@@ -1,6 +1,7 @@
 """Sockets between ranks of one machine: what is sent arrives, and ranks that cannot use them do without."""
 
 import os
+import re
 import socket
 import tempfile
 import time
@@ -162,6 +163,23 @@ def test_the_name_of_the_folder_need_not_be_text() -> None:
         os.mkdir(name)
         output = run_ranks(2, "ranks_sockets.py", "nothing", TMPDIR=name)
     assert output.count("uses sockets: True; right") == 2
+
+
+@needs_torch
+@pytest.mark.more
+def test_a_forked_process_is_no_rank() -> None:
+    """It says so, and ends, and what it was forked by goes on."""
+    output = run_ranks(2, "ranks_sockets.py", "forks", EDGEWISE_TIMEOUT="20")
+    assert [f"child of rank {rank}: DistributedError" in output for rank in range(2)] == [True] * 2
+    assert output.count(": 2 20 200; ") == 2
+
+
+@needs_torch
+@pytest.mark.more
+def test_another_group_of_the_program_is_not_taken_for_the_first() -> None:
+    output = run_ranks(2, "ranks_sockets.py", "all have another group", EDGEWISE_TIMEOUT="20")
+    refused = r"rank (\d): DistributedError DistributedError DistributedError; 0\.\d s"
+    assert sorted(re.findall(refused, output)) == ["0", "1"]
 
 
 @needs_torch

@@ -55,6 +55,8 @@ class Group:
         self._among, self.has_failed = among, False
         self._store: Any = None
         self._sockets: BlockSockets | None = None
+        self._world: Any = None
+        self._process = os.getpid()
         self._stops = False
         self.all_groups: tuple[Group, ...] = (self,)
         self._blocks = np.zeros((size, _BLOCK), np.uint8)
@@ -82,6 +84,11 @@ class Group:
         self, parts: Sequence[np.ndarray], word: int, flags: int
     ) -> tuple[list[np.ndarray], list[int]]:
         """See `exchange`; with the flag `_REFUSES`, parts are an error of this rank."""
+        if os.getpid() != self._process:
+            raise DistributedError(
+                f"{self.name}: this process was forked by the one that is this rank; let that one make all calls with "
+                "distributed=True"
+            )
         if self.has_failed:
             raise DistributedError(
                 f"{self.name}: a run has failed on this rank before, so ranks are no longer at the "
@@ -223,7 +230,7 @@ class Group:
             return
         import torch.distributed as distributed
 
-        if not distributed.is_initialized():  # what is longer than a block would be refused
+        if distributed.group.WORLD is not self._world:  # what is longer than a block would be refused
             self._sockets.close()
             raise self._disconnected()
         self.sent_bytes += (self.size - 1) * _BLOCK
@@ -373,7 +380,7 @@ def connect() -> Group:
     _groups.append(group)
     atexit.register(_forget, among)
     if group.size > 1:
-        group._sockets = sockets_of(group, wait.total_seconds())
+        group._sockets, group._world = sockets_of(group, wait.total_seconds()), distributed.group.WORLD
     return group
 
 
