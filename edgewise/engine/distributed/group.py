@@ -11,6 +11,7 @@ import datetime
 import importlib.util
 import os
 import sys
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -55,7 +56,9 @@ class Group:
         self._among, self.has_failed = among, False
         self._store: Any = None
         self._sockets: BlockSockets | None = None
-        self._world: Any = None
+        self._world: Any = (
+            None  # a weak reference: what keeps it, keeps its threads, and they abort the process
+        )
         self._process = os.getpid()
         self._stops = False
         self.all_groups: tuple[Group, ...] = (self,)
@@ -230,7 +233,8 @@ class Group:
             return
         import torch.distributed as distributed
 
-        if distributed.group.WORLD is not self._world:  # what is longer than a block would be refused
+        world = distributed.group.WORLD
+        if world is None or world is not self._world():  # what is longer than a block would be refused
             self._sockets.close()
             raise self._disconnected()
         self.sent_bytes += (self.size - 1) * _BLOCK
@@ -380,7 +384,8 @@ def connect() -> Group:
     _groups.append(group)
     atexit.register(_forget, among)
     if group.size > 1:
-        group._sockets, group._world = sockets_of(group, wait.total_seconds()), distributed.group.WORLD
+        group._world = weakref.ref(distributed.group.WORLD)
+        group._sockets = sockets_of(group, wait.total_seconds())
     return group
 
 
