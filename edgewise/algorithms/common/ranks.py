@@ -44,7 +44,7 @@ def choose_ranks(
         deliveries: see `schedule_of_rank`.
 
     Raises:
-        ScheduleError: a schedule that says more than a number of threads.
+        ScheduleError: as `schedule_of_rank`.
         DistributedError, DeviceError: as `edgewise.distributed.ranks_for`.
     """
     of_rank = schedule_of_rank(name, schedule, deliveries)

@@ -56,9 +56,9 @@ class Group:
         self._among, self.has_failed = among, False
         self._store: Any = None
         self._sockets: BlockSockets | None = None
-        self._world: Any = (
-            None  # a weak reference: what keeps it, keeps its threads, and they abort the process
-        )
+        #: A weak reference to PyTorch's group of all ranks, if there are sockets: what keeps that, keeps its threads,
+        #: and they abort the process at its end.
+        self._world: Any = None
         self._process = os.getpid()
         self._stops = False
         self.all_groups: tuple[Group, ...] = (self,)

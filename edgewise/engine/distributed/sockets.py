@@ -27,14 +27,11 @@ class BlockSockets:
 
     Args:
         rank: this one.
-        connections: by rank.
-        seconds: how long this rank waits for another one.
+        connections: by rank, each with the time that this one waits for an answer.
     """
 
-    def __init__(self, rank: int, connections: dict[int, socket.socket], seconds: float) -> None:
+    def __init__(self, rank: int, connections: dict[int, socket.socket]) -> None:
         self._rank, self._connections = rank, connections
-        for each in connections.values():
-            each.settimeout(min(seconds, _MOST_SECONDS))
 
     def swap(self, into: np.ndarray, sent: np.ndarray) -> None:
         """Send each rank its block, and receive one of each.
@@ -86,7 +83,7 @@ def sockets_of(group: Any, seconds: float) -> BlockSockets | None:
 
     Args:
         group: the `Group` of the ranks, which speak by gloo so far.
-        seconds: see `BlockSockets`.
+        seconds: how long this rank waits for another one.
     """
     with contextlib.ExitStack() as stack:
         door, path = None, ""
@@ -105,7 +102,7 @@ def sockets_of(group: Any, seconds: float) -> BlockSockets | None:
             return None
         made = _connections(group, door, paths)
     if group.total(list(made) == [rank for rank in range(group.size) if rank != group.rank]) == group.size:
-        return BlockSockets(group.rank, made, seconds)
+        return BlockSockets(group.rank, made)
     for each in made.values():
         each.close()
     return None
@@ -131,6 +128,7 @@ def _connections(group: Any, door: socket.socket, paths: Sequence[bytes]) -> dic
     with contextlib.suppress(OSError):
         for _ in range(group.rank + 1, group.size if have_connected else 0):
             connection, _ = door.accept()
+            connection.settimeout(door.gettimeout())
             number = np.empty(_NUMBER.itemsize, np.uint8)
             _receive(connection, number)
             made[int(number.view(_NUMBER)[0])] = connection
