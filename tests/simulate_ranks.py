@@ -319,12 +319,19 @@ def compare_components(folder=None):
                         assert "arcs inside it were skipped" in told, (where, told)
                         assert passes == (2 if kind == "one component" else 4), (where, passes)
                     assert graph.has_in_edges or "were skipped" not in told, told
-    for listed in (1, 1000):  # all vertices in other trees are listed, or more than there is room for
-        with mock.patch.object(ranks_cuda, "_LISTED", listed):
-            for where in ("apart", "two components", "cliques", "lattice"):
-                expected = ew.connected_components(graphs[where], device="cpu").component
-                for label, *_ in on_threads(3, lambda group, where=where: found(graphs[where], group)):
-                    np.testing.assert_array_equal(label, expected, err_msg=f"{where}, 1 in {listed} listed")
+    with mock.patch.object(ranks_cuda, "_MORE", 0):  # no vertex can be listed
+        for where in ("apart", "two components", "cliques", "lattice"):
+            expected = ew.connected_components(graphs[where], device="cpu")
+            for size, rounds in ((2, 1), (3, 2), (5, 3)):
+                ranks = on_threads(size, lambda group, where=where: found(graphs[where], group))
+                assert len({told[2] for told in ranks}) == 1
+                for label, number, passes, told in ranks:
+                    np.testing.assert_array_equal(label, expected.component, err_msg=f"{where}, {size} ranks")
+                    assert number == expected.num_components, (where, size)
+                    missed = told.count("ranks told the roots of all vertices")
+                    turns = told.count("of a sample")
+                    assert passes == turns + rounds * (turns + missed), (where, size, told)
+                    assert missed or where != "apart", size
     # With a larger sample, it shows that the vertices of the second rank are in no tree.
     sizes = {"SAMPLE": 16, "SLOTS": 32}
     with mock.patch.multiple(cuda, **sizes), mock.patch.multiple(ranks_cuda, **sizes):

@@ -104,7 +104,7 @@ def kernels(offsets, weight, distance, rank):
         "trees of a rank": (components_ranks.trees_kernel, components_cuda.signature(offsets)),
         "trees told": (components_ranks.pack_kernel, components_ranks.FLATTENING),
         "trees joined": (components_ranks.join_kernel, components_ranks.JOINING),
-        "all roots joined": (components_ranks.join_all_kernel, components_ranks.JOINING),
+        "all roots joined": (components_ranks.join_all_kernel, components_ranks.JOINING_ALL),
         "roots counted": (components_ranks.flatten_kernel, components_ranks.FLATTENING),
         "core numbers": (core_numbers_cuda.peel_kernel, core_numbers_cuda.signature(offsets)),
         "forest": (mst_cuda.make_kernel(weight, True), mst_cuda.signature(offsets, weight)),

@@ -8,7 +8,8 @@ it, then 2, 4, and so on, and links each vertex to the root that it is told. So 
 end, of however many there are.
 
 Nearly all vertices that are no roots are in one tree, mostly. So a rank tells a bit for each vertex, whether it is in
-that tree, and lists those in other trees with their roots; of very many of these, it tells the roots of all vertices.
+that tree, and lists those in other trees with their roots. What it tells has one length, so all rounds are queued, and
+the host waits at the end. If a rank had more to list than there is room for, ranks tell the roots of all vertices then.
 
 An arc of an undirected graph is seen from both ends, perhaps by two ranks. So is one of a directed graph that has its
 in-edges: ranks have those of their vertices on their GPUs, too. If both skip it, its ends are in the largest trees of
@@ -19,7 +20,9 @@ Roots are hooked to smaller ones, so labels are those of one process, whatever t
 """
 
 import functools
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -27,9 +30,9 @@ from edgewise.algorithms.common.device_graph import GraphOnGpu, offset_dtype
 from edgewise.algorithms.common.own_rows_cuda import own_rows
 from edgewise.algorithms.common.ranks import arc_ranges, joining_rounds
 from edgewise.algorithms.components.cuda import (
+    AHEAD,
     CONTROL,
     HOST,
-    LARGEST,
     SAMPLE,
     SAMPLED,
     SLOTS,
@@ -37,17 +40,16 @@ from edgewise.algorithms.components.cuda import (
     flatten,
     link,
     make_link_trees,
+    read_ahead,
     root_of,
     signature,
 )
 from edgewise.engine.distributed.channel import Channel
 from edgewise.engine.distributed.channel_cuda import channel_of
-from edgewise.engine.distributed.exchange import meaningless
-from edgewise.engine.distributed.exchange_cuda import Part, bytes_of, nothing, values_in
 from edgewise.engine.distributed.group import Group
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, Uint32s, type_of
+from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, Int64s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
@@ -63,10 +65,13 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import (
-    copy_of,
     device_number,
     empty,
-    host_copy,
+    fill,
+    mark,
+    pinned,
+    receive,
+    room,
     signals,
     wait,
     zeros,
@@ -74,21 +79,23 @@ from edgewise.kernels.cuda.memory import (
 from edgewise.primitives.deal import reserve
 
 _NAME = "connected components on several ranks"
-#: At most one vertex in so many is listed with its root, with 8 bytes; of more, ranks tell the roots of all vertices.
-_LISTED = 8
-#: Bytes of a run for each vertex, at most: a label; a bit and perhaps 8 bytes, as they are found and as they are sent;
-#: and what another rank tells, 4 bytes.
-_BYTES = 12
+#: One vertex in so many, and so many more, can be listed with their roots, with 8 bytes; if there are more, ranks tell
+#: the roots of all.
+_LISTED, _MORE = 64, 64
+#: Bytes of a run for each vertex, at most: a label, and that of another rank, 4 each; a bit and lists, as they are told
+#: here and by another rank.
+_BYTES = 9
 #: The threads of a block of kernels that only read and write arrays of vertices: several blocks run at the same time.
 _FEW = max(WARP, THREADS // 4)
-#: In place of a tree: none was skipped. In place of the root of a part that is told: it has the roots of all vertices.
-_NONE = _ALL = -1
+#: In place of a tree: none was skipped.
+_NONE = -1
 
 
-#: Words of `control`, behind those of `trees_kernel`: the root of the tree that most of the sample is in; the number of
-#: vertices in other trees, and of roots.
+#: Words of `control`, behind those of `link_trees`: the root of the tree that most of the sample is in; the same if it
+#: was skipped, and what its root is in the end; the number of vertices in other trees, and of roots; whether another
+#: rank had more vertices in other trees than it could list.
 WORDS = CONTROL.more()
-TREE, OTHERS, ROOTS = WORDS.take(), WORDS.take(), WORDS.take()
+TREE, SKIPPED, ROOT, OTHERS, ROOTS, MISSED = (WORDS.take() for _ in range(6))
 
 
 class Flattening(NamedTuple):
@@ -105,35 +112,46 @@ class Flattening(NamedTuple):
     label: AtomicInt32s
     inside: Uint32s
     others: Uint32s
-    roots: Int32s
+    roots: Uint32s
     control: AtomicInt64s
     n: int
     most: int
 
 
 class Joining(NamedTuple):
-    """What the kernels take that link trees of two ranks.
+    """What `join_kernel` takes, which links trees of two ranks.
 
     Attributes:
         label: shape (n,): roots, as `pack_kernel` leaves them.
-        inside, others, roots: what another rank tells, as `Flattening` has it.
-        parents: in place of these, the roots of all vertices there, shape (n,).
-        n, number, tree, own: vertices; the length of `others` and of `roots`; the root of the tree that `inside` tells
-            of, and that of this rank's tree of TREE.
+        inside, others, roots, words: what another rank tells, as `Flattening` has it; its `control`.
+        control, n, most: as for `Flattening`; OTHERS is set to 0.
     """
 
     label: AtomicInt32s
     inside: Uint32s
     others: Uint32s
-    roots: Int32s
+    roots: Uint32s
+    words: Int64s
+    control: AtomicInt64s
+    n: int
+    most: int
+
+
+class JoiningAll(NamedTuple):
+    """What `join_all_kernel` takes.
+
+    Attributes:
+        label: shape (n,).
+        parents: the labels of another rank, shape (n,).
+        n: vertices.
+    """
+
+    label: AtomicInt32s
     parents: Int32s
     n: int
-    number: int
-    tree: int
-    own: int
 
 
-FLATTENING, JOINING = (type_of(Flattening),), (type_of(Joining),)
+FLATTENING, JOINING, JOINING_ALL = (type_of(Flattening),), (type_of(Joining),), (type_of(JoiningAll),)
 _link_trees = make_link_trees(False, evenly=True)
 
 
@@ -145,58 +163,68 @@ def trees_kernel(it):
     _, largest, sampled, skip = _link_trees(it, roots, counts, best)
     if thread_index() == 0:
         it.control[TREE] = largest
-        it.host[LARGEST] = largest if skip else _NONE
+        it.control[SKIPPED] = largest if skip else _NONE
         it.host[SAMPLED] = sampled
 
 
 def pack_kernel(it):
     """Point each vertex to its root, and say which are in the largest tree, and which in others; see `Flattening`."""
-    label, control = it.label, it.control
+    label, control, parents = it.label, it.control, cuda.local.array(AHEAD, INT32)
     tree = root_of(np.int64(control[TREE]), label)
-    for begin in range(thread_index() - lane(), it.n, num_threads()):
-        v, root, is_inside, is_other = begin + lane(), np.int64(0), False, False
-        if v < it.n:
-            root = root_of(v, label)
-            if label[v] != root:  # most are pointed to it already
-                label[v] = root
-            is_inside = root == tree
-            is_other = not is_inside and root != v
-        bits = ballot(is_inside)
-        if lane() == 0:
-            it.inside[begin // WARP] = bits
-        if ballot(is_other) != 0:
-            place = reserve(np.int64(1) if is_other else np.int64(0), control, OTHERS)
-            if is_other and place < it.most:
-                it.others[place] = v
-                it.roots[place] = root
+    for first in range((thread_index() - lane()) * AHEAD, it.n, num_threads() * AHEAD):
+        read_ahead(first, it.n, label, parents)
+        for i in range(AHEAD):
+            v = first + i * WARP + lane()
+            root, is_there = np.int64(parents[i]), v < it.n
+            if is_there and root != tree and root != v:
+                root = root_of(root, label)
+                if root != parents[i]:
+                    label[v] = root
+            is_inside = is_there and root == tree
+            is_other = is_there and root != tree and root != v
+            bits = ballot(is_inside)
+            if lane() == 0 and is_there:
+                it.inside[first // WARP + i] = bits
+            if ballot(is_other) != 0:
+                place = reserve(np.int64(1) if is_other else np.int64(0), control, OTHERS)
+                if is_other and place < it.most:
+                    it.others[place] = v
+                    it.roots[place] = root
     if thread_index() == 0:
         control[TREE] = tree
 
 
 def join_kernel(it):
     """Link trees by what another rank tells of its largest tree and of others; see `Joining`."""
-    label, meets = it.label, False
-    for begin in range(thread_index() - lane(), it.n, num_threads()):
-        bits, v = it.inside[begin // WARP], begin + lane()
-        if v < it.n and (bits >> np.uint32(lane())) & np.uint32(1) != 0:
-            root = np.int64(label[v])
-            if root == it.own:
-                meets = True
-            elif root != it.tree:
-                link(v, it.tree, label)
+    label, meets, parents = it.label, False, cuda.local.array(AHEAD, INT32)
+    own, tree, number = np.int64(it.control[TREE]), it.words[TREE], it.words[OTHERS]
+    for first in range((thread_index() - lane()) * AHEAD, it.n, num_threads() * AHEAD):
+        read_ahead(first, it.n, label, parents)
+        for i in range(AHEAD):
+            v = first + i * WARP + lane()
+            if v < it.n and (it.inside[first // WARP + i] >> np.uint32(lane())) & np.uint32(1) != 0:
+                root = np.int64(parents[i])
+                if root == own:
+                    meets = True
+                elif root != tree:
+                    link(v, tree, label)
     # Most vertices say that these two trees are one: that is done once for each warp.
     if ballot(meets) != 0 and lane() == 0:
-        link(it.own, it.tree, label)
-    for i in range(thread_index(), it.number, num_threads()):
+        link(own, tree, label)
+    for i in range(thread_index(), min(number, it.most), num_threads()):
         link(np.int64(it.others[i]), np.int64(it.roots[i]), label)
+    if thread_index() == 0:
+        it.control[OTHERS] = 0
+        if number > it.most:
+            it.control[MISSED] = 1
 
 
 def join_all_kernel(it):
-    """Link each vertex to its root on another rank; see `Joining`."""
+    """Link each vertex to its parent on another rank; see `JoiningAll`."""
     label = it.label
     for v in range(thread_index(), it.n, num_threads()):
-        parent, own = np.int64(it.parents[v]), np.int64(label[v])
-        if parent != v and parent != own:
+        parent = np.int64(it.parents[v])
+        if parent != v and parent != label[v]:
             link(v, parent, label)
 
 
@@ -205,6 +233,9 @@ def flatten_kernel(it):
     found = warp_sum(flatten(0, it.n, it.label))
     if lane() == 0 and found > 0:
         atomic_add(it.control, ROOTS, found)
+    if thread_index() == 0:
+        skipped = np.int64(it.control[SKIPPED])
+        it.control[ROOT] = skipped if skipped < 0 else root_of(skipped, it.label)
 
 
 @functools.cache
@@ -212,11 +243,54 @@ def _trees(offsets: np.dtype) -> Kernel:
     return fixed_kernel(trees_kernel, signature(offsets))
 
 
+_TAKES = {
+    pack_kernel: FLATTENING,
+    flatten_kernel: FLATTENING,
+    join_kernel: JOINING,
+    join_all_kernel: JOINING_ALL,
+}
+
+
 @functools.cache
 def _of_vertices(function: Any) -> Kernel:
     """One of the kernels that read and write arrays of vertices."""
-    takes = JOINING if function in (join_kernel, join_all_kernel) else FLATTENING
-    return fixed_kernel(function, takes, threads=_FEW)
+    return fixed_kernel(function, _TAKES[function], threads=_FEW)
+
+
+class _Told(NamedTuple):
+    """What a rank tells another one, in one array, and its parts.
+
+    Attributes:
+        whole: uint8.
+        control, inside, others, roots: see `Flattening`.
+    """
+
+    whole: Any
+    control: Any
+    inside: Any
+    others: Any
+    roots: Any
+
+
+class _Arrays(NamedTuple):
+    """The arrays of a run: labels, what this rank tells, and what another one tells it."""
+
+    label: Any
+    told: _Told
+    got: _Told
+
+
+def _told(n: int) -> _Told:
+    """What is told of so many vertices, set to zeros."""
+    most = n // _LISTED + _MORE
+    ends = np.cumsum([8 * WORDS.size, 4 * -(-n // WARP), 4 * most, 4 * most]).tolist()
+    whole = zeros(ends[-1], np.uint8)
+    control, *parts = (whole[begin:end] for begin, end in pairwise([0, *ends]))
+    return _Told(whole, control.view(np.int64), *(part.view(np.uint32) for part in parts))
+
+
+def _arrays(n: int) -> _Arrays:
+    return _Arrays(empty(n, np.int32), _told(n), _told(n))
 
 
 def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, int]:
@@ -227,111 +301,119 @@ def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, in
         DistributedError: another rank has ended, or does not answer in time.
     """
     n = graph.num_vertices
-    (rows, _, has_in_edges), label = own_rows(
-        _NAME, graph, run, group, _BYTES * n, lambda: empty(n, np.int32)
-    )
+    (rows, _, has_in_edges), arrays = own_rows(_NAME, graph, run, group, _BYTES * n, lambda: _arrays(n))
     own = arc_ranges(graph, group).own
     with run.laying_out():
         channel = channel_of(group)
     run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")
-    found = _flattening(label)
     passes, skips, is_found = 0, has_in_edges or not graph.directed, False
-    with channel.in_run():
+    with channel.in_run(), room(_NAME, 0):
+        found = _Components(arrays, channel, group)
         while not is_found:
             directed = graph.directed or not skips
-            skipped = _link_all(rows, own, found, directed, skips, channel, group, run)
-            roots = _counted_roots(found)
-            is_found, skips, passes = _is_one(label, skipped), False, passes + 1 + joining_rounds(group)
-    return label, roots, passes
+            found.link(rows, own, directed, skips, run)
+            is_found, skips, passes = found.is_one(), False, passes + 1 + found.rounds
+    return arrays.label, found.num_roots, passes
 
 
-def _link_all(
-    rows: GraphOnGpu,
-    own: slice,
-    found: Flattening,
-    directed: bool,
-    skips: bool,
-    channel: Channel,
-    group: Group,
-    run: Execution,
-) -> set[int]:
-    """Link trees along the arcs of all ranks, but for those that ranks skip; the roots of the trees that they skip.
+@final
+class _Components:
+    """The trees of all vertices on one rank. All ranks make the same calls.
 
     Args:
-        rows, own, found, channel, group, run: what is linked, with which arrays, on which ranks.
-        directed: whether arcs are seen from their sources alone, or by in-edges.
-        skips: whether ranks may skip arcs; if `directed`, by the in-edges.
+        arrays: see there.
+        channel, group: how ranks speak, and the ranks.
+
+    Attributes:
+        rounds: how often ranks told each other of trees when they were linked last.
+        num_roots: how many roots there were then.
     """
-    n, label, host = found.n, found.label, signals(HOST.size)
-    # A rank without vertices, and so without arcs, takes its sample from all.
-    low, high = (own.start, own.stop) if own.start < own.stop else (0, n)
-    found.control[...] = 0
-    has_in_edges = directed and skips
-    passed = Labelling(rows, rows.targets, label, found.control, host, n, directed, has_in_edges, low, high)
-    _trees(offset_dtype(rows)).start([passed])
-    _of_vertices(pack_kernel).start([found])
-    wait(host, None)
-    largest = int(host[LARGEST])
-    share = f"{host[SAMPLED] / SAMPLE:.0%} of a sample of this rank's vertices was in one tree"
-    run.explain(f"{share}: arcs inside it were {'looked at, too' if largest == _NONE else 'skipped'}")
-    trees, step = [largest], 1
-    while step < group.size:
-        if step > 1:
-            found.control[OTHERS] = 0
-            _of_vertices(pack_kernel).start([found])
-        trees = _join(found, step, largest, channel, group)
-        step *= 2
-    return set(trees) - {_NONE}
 
+    def __init__(self, arrays: _Arrays, channel: Channel, group: Group) -> None:
+        n, told = len(arrays.label), arrays.told
+        self.rounds = self.num_roots = 0
+        self._arrays, self._channel, self._group = arrays, channel, group
+        self._most = len(told.others)
+        self._found = Flattening(
+            arrays.label, told.inside, told.others, told.roots, told.control, n, self._most
+        )
+        self._words, self._host = pinned(WORDS.size, np.int64), signals(HOST.size)
+        #: The roots of the trees that ranks have skipped, in the end.
+        self._skipped = set[int]()
 
-def _flattening(label: Any) -> Flattening:
-    """What the kernels take that point vertices to their roots."""
-    n = len(label)
-    most = -(-n // _LISTED)
-    lists = empty(most, np.uint32), empty(most, np.int32)
-    return Flattening(label, empty(-(-n // WARP), np.uint32), *lists, zeros(WORDS.size, np.int64), n, most)
+    def link(self, rows: GraphOnGpu, own: slice, directed: bool, skips: bool, run: Execution) -> None:
+        """Link trees along the arcs of all ranks, but for those that ranks skip.
 
+        Args:
+            rows, own, run: what is linked, and the run.
+            directed: whether arcs are seen from their sources alone, or by in-edges.
+            skips: whether ranks may skip arcs; if `directed`, by the in-edges.
+        """
+        (label, told, got), n = self._arrays, self._found.n
+        # A rank without vertices, and so without arcs, takes its sample from all.
+        low, high = (own.start, own.stop) if own.start < own.stop else (0, n)
+        fill(told.control.view(np.uint8), 0)
+        has_in_edges = directed and skips
+        passed = Labelling(
+            rows, rows.targets, label, told.control, self._host, n, directed, has_in_edges, low, high
+        )
+        _trees(offset_dtype(rows)).start([passed])
+        joining = Joining(label, got.inside, got.others, got.roots, got.control, told.control, n, self._most)
 
-def _join(found: Flattening, step: int, largest: int, channel: Channel, group: Group) -> list[int]:
-    """Tell the rank that is `step` after this one of the trees here, and link those of the rank before it; the words of
-    all ranks.
+        def pack() -> None:
+            _of_vertices(pack_kernel).start([self._found])
 
-    Args:
-        found: the roots of all vertices.
-        step: see above.
-        largest: the word of this rank.
-        channel, group: the ranks, and how they speak.
+        has_missed = self._join(
+            told.whole, got.whole, pack, lambda: _of_vertices(join_kernel).start([joining])
+        )
+        self.rounds = joining_rounds(self._group)
+        share = f"{self._host[SAMPLED] / SAMPLE:.0%} of a sample of this rank's vertices was in one tree"
+        looked = "looked at, too" if self._words[SKIPPED] == _NONE else "skipped"
+        run.explain(f"{share}: arcs inside it were {looked}")
+        if has_missed:
+            run.explain("a rank had too many other trees to list: ranks told the roots of all vertices")
+            parents = empty(n, np.int32)
+            all_of = JoiningAll(label, parents, n)
+            told.control[ROOTS] = 0
+            self._join(
+                label.view(np.uint8),
+                parents.view(np.uint8),
+                lambda: None,
+                lambda: _of_vertices(join_all_kernel).start([all_of]),
+            )
+            self.rounds *= 2
 
-    Raises:
-        DistributedError: what is told means nothing here.
-    """
-    n, label, words = found.n, found.label, host_copy(found.control)
-    own, number = int(words[TREE]), int(words[OTHERS])
-    part = Part(_ALL, [label.view(np.uint8)])
-    if number <= found.most:
-        part = Part(own, bytes_of([found.inside, found.others[:number], found.roots[:number]]))
-    told = [nothing() for _ in range(group.size)]
-    told[(group.rank + step) % group.size] = part
-    received, trees = channel.exchange([told], largest)
-    (trees_there,) = received[(group.rank - step) % group.size]
-    tree, length = trees_there.head, trees_there.length
-    first = n if tree == _ALL else len(found.inside)
-    number = (length // 4 - first) // 2
-    if number < 0 or length != 4 * (first + 2 * number):
-        raise meaningless()
-    end, given = first + number, values_in(trees_there.data, label.dtype)
-    lists = given[:first].view(np.uint32), given[first:end].view(np.uint32), given[end:]
-    kernel = join_all_kernel if tree == _ALL else join_kernel
-    _of_vertices(kernel).start([Joining(label, *lists, given, n, number, tree, own)])
-    return trees
+    def is_one(self) -> bool:
+        """Whether the trees that were skipped are all in one component, if there are any."""
+        return len(self._skipped) < 2
 
+    def _join(self, told: Any, got: Any, pack: Callable[[], None], join: Callable[[], None]) -> bool:
+        """Tell ranks of trees, in rounds, and point vertices to their roots; whether a rank has missed trees.
 
-def _counted_roots(found: Flattening) -> int:
-    """Point all vertices to their roots; how many roots there are."""
-    _of_vertices(flatten_kernel).start([found])
-    return int(host_copy(found.control)[ROOTS])
+        The host waits when all is queued.
 
+        Args:
+            told, got: what this rank tells, and another one tells it, uint8.
+            pack, join: start kernels that make what is told, and link trees by what is got.
 
-def _is_one(label: Any, trees: set[int]) -> bool:
-    """Whether the roots of trees are all in one component, if there are any."""
-    return len(trees) < 2 or len(set(host_copy(label[copy_of(np.array(sorted(trees)))]).tolist())) == 1
+        Raises:
+            DistributedError: another rank has ended, or does not answer in time.
+        """
+        rank, size, waits, step = self._group.rank, self._group.size, list[Callable[[], None]](), 1
+        while step < size:
+            pack()
+            sent, received = [told[:0]] * size, [got[:0]] * size
+            sent[(rank + step) % size], received[(rank - step) % size] = told, got
+            waits.append(self._channel.exchanging(sent, received)())
+            join()
+            step *= 2
+        _of_vertices(flatten_kernel).start([self._found])
+        receive(self._words, self._arrays.told.control)
+        are_here = mark()
+        for each in waits:
+            each()
+        wait(self._host, None, event=are_here)
+        root, missed, self.num_roots = self._words[[ROOT, MISSED, ROOTS]].tolist()
+        _, words = self._group.everywhere(np.empty(0, np.uint8), 2 * root + missed)
+        self._skipped = {word // 2 for word in words} - {_NONE}
+        return any(word % 2 for word in words)
