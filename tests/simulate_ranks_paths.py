@@ -144,7 +144,7 @@ def check_directions(names=("hubs, undirected", "hubs, both ways")):
 
 def check_deep_levels():
     """Levels are told in as few bytes as hold the deepest."""
-    from edgewise.algorithms.bfs.ranks_cuda import _tell_levels  # after `pretend`
+    from edgewise.algorithms.bfs.ranks_levels import tell_levels  # after `pretend`
     from edgewise.engine.distributed.channel_cuda import HostChannel
     from edgewise.engine.distributed.partition import Ranges
 
@@ -155,7 +155,7 @@ def check_deep_levels():
             ranges = Ranges(group.rank, [0, 1500, 4000])
             found = np.full(len(level), 99, np.int32)
             found[ranges.own] = level[ranges.own]
-            _tell_levels(found, deepest, ranges, HostChannel(group))
+            tell_levels(found, deepest, ranges, HostChannel(group))()
             return found, group.sent_bytes
 
         for (found, sent), length in zip(on_threads(2, tell), (1500, 2500), strict=True):
@@ -176,6 +176,29 @@ def check_distances():
     for delta in (0.5, 2.5, 1e30):
         compare(ew.sssp, "random", 1, (3,), delta=delta)
     check_thresholds()
+    check_long()
+
+
+def check_long():
+    """Distances of 31 bits and of more: ranks begin again if one is longer, but not if it is not asked for, nor for the
+    same graph."""
+    for more, limit, begins_again in ((0, None, False), (1, None, True), (1, 2**31 - 1, True), (1, 9, False)):
+        lengths = [5, 2**30, 2**30 - 7 + more]
+
+        def call(rank, lengths=lengths, limit=limit):
+            path = ew.Graph.from_edges([0, 1, 2], [1, 2, 3], np.array(lengths))
+            how = {"max_distance": limit, "distributed": True, "device": "cuda"}
+            found = [ew.sssp(path, 0, **how) for _ in range(2)]
+            return [(each.distance, each.parent_index, each.explain()) for each in found]
+
+        expected = np.cumsum([0, *lengths])
+        reached = expected <= (2**62 if limit is None else limit)
+        for first, again in on_ranks(2, call):
+            for distance, parent, told in (first, again):
+                assert distance.dtype == np.int64
+                np.testing.assert_array_equal(distance, np.where(reached, expected, np.iinfo(np.int64).max))
+                np.testing.assert_array_equal(parent, np.where(reached, [-1, 0, 1, 2], -1))
+                assert ("began again" in told) == (begins_again and told is first[2]), told
 
 
 def check_thresholds():

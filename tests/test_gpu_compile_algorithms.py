@@ -28,6 +28,7 @@ def kernels(offsets, weight, distance, rank):
     from edgewise.algorithms.bfs import cuda_layers as bfs_layers
     from edgewise.algorithms.bfs import ranks_cuda as bfs_ranks
     from edgewise.algorithms.bfs import ranks_kernels as bfs_ranks_kernels
+    from edgewise.algorithms.bfs import ranks_levels as bfs_levels
     from edgewise.algorithms.common import by_clusters, cluster_rows, offers_cuda
     from edgewise.algorithms.components import cuda as components_cuda
     from edgewise.algorithms.components import ranks_cuda as components_ranks
@@ -47,6 +48,7 @@ def kernels(offsets, weight, distance, rank):
 
     special, wide = rank == np.float64, np.dtype(f"{weight.kind}8")
     near, where = np.dtype(np.float32) if special else distance, pagerank_cuda.Where
+    told = np.dtype(np.int8 if special else np.int16)
 
     def sssp_kernel(takes, dtype, weighted, weight=weight, apart=False):
         made = sssp_cuda.MAKERS[takes](dtype, weighted, apart)
@@ -61,6 +63,8 @@ def kernels(offsets, weight, distance, rank):
         ),
         "bfs on ranks, pushed": (bfs_ranks_kernels.push_kernel, bfs_ranks_kernels.signature(offsets)),
         "bfs on ranks, pulled": (bfs_ranks_kernels.pull_kernel, bfs_ranks_kernels.signature(offsets)),
+        "levels shortened": (bfs_levels.shorten_kernel, bfs_levels.signature(told)),
+        "levels lengthened": (bfs_levels.lengthen_kernel, bfs_levels.signature(told)),
         "levels of layers": (bfs_layers.read_kernel, bfs_layers.read_signature(offsets)),
         "levels by vertices": (bfs_layers.write_kernel, bfs_layers.write_signature()),
         "sweeps": (
@@ -100,6 +104,7 @@ def kernels(offsets, weight, distance, rank):
             near_far_ranks.make_kernel(distance, True),
             near_far_ranks.signature(offsets, weight, distance),
         ),
+        "distances told": (sssp_ranks.finish_kernel, sssp_ranks.finish_signature(distance)),
         "components": (components_cuda.make_kernel(special), components_cuda.signature(offsets)),
         "trees of a rank": (components_ranks.trees_kernel, components_cuda.signature(offsets)),
         "trees told": (components_ranks.pack_kernel, components_ranks.FLATTENING),
@@ -145,6 +150,8 @@ NAMES = (
     "parents of levels on ranks",
     "bfs on ranks, pushed",
     "bfs on ranks, pulled",
+    "levels shortened",
+    "levels lengthened",
     "levels of layers",
     "levels by vertices",
     "sweeps",
@@ -163,6 +170,7 @@ NAMES = (
     "parents of distances",
     "parents of distances on ranks",
     "sssp on ranks",
+    "distances told",
     "components",
     "trees of a rank",
     "trees told",

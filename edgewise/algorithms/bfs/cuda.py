@@ -29,8 +29,8 @@ from edgewise.algorithms.bfs.cuda_layers import vertices_there as vertices_there
 from edgewise.algorithms.bfs.cuda_parents import find_parent, is_on_level
 from edgewise.algorithms.bfs.cuda_parents import make_parents as make_parents
 from edgewise.algorithms.bfs.cuda_parents import parents_kernel as parents_kernel
-from edgewise.algorithms.bfs.cuda_parents import parents_over as parents_over
 from edgewise.algorithms.bfs.cuda_parents import parents_signature as parents_signature
+from edgewise.algorithms.bfs.cuda_parents import start_parents as start_parents
 from edgewise.algorithms.bfs.direction import forced_direction
 from edgewise.algorithms.common.by_clusters import keys_by_clusters, rows_for
 from edgewise.algorithms.common.device_graph import GraphOnGpu, graph_on_gpu, lists, offset_dtype

@@ -71,10 +71,10 @@ def _parents_kernel(offsets: np.dtype) -> Kernel:
 
 def make_parents(graph: Graph, level: Any, parent: Any, run: Execution) -> None:
     """Fill in parents, which are -1, from finished levels; both int32 on the GPU, shape (n,)."""
-    parents_over(graph_on_gpu(graph, run), level, parent, slice(0, len(level)))
-
-
-def parents_over(rows: GraphOnGpu, level: Any, parent: Any, of: slice) -> None:
-    """`make_parents` for some vertices, of which the in-edges are among these rows."""
-    _parents_kernel(offset_dtype(rows)).start([Parents(rows, level, parent, of.start, of.stop)])
+    start_parents(graph_on_gpu(graph, run), level, parent, slice(0, len(level)))
     wait(signals(host_words().size), None)
+
+
+def start_parents(rows: GraphOnGpu, level: Any, parent: Any, of: slice) -> None:
+    """Start to do as `make_parents` for some vertices, of which the in-edges are among these rows."""
+    _parents_kernel(offset_dtype(rows)).start([Parents(rows, level, parent, of.start, of.stop)])

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from edgewise.algorithms.bfs import ranks_kernels
-from edgewise.algorithms.bfs.cuda import parents_over
+from edgewise.algorithms.bfs.cuda import start_parents
 from edgewise.algorithms.bfs.direction import forced_direction
 from edgewise.algorithms.bfs.ranks_kernels import (
     BEGIN,
@@ -39,6 +39,7 @@ from edgewise.algorithms.bfs.ranks_kernels import (
     pull_kernel,
     push_kernel,
 )
+from edgewise.algorithms.bfs.ranks_levels import tell_levels
 from edgewise.algorithms.common.device_graph import GraphOnGpu, offset_dtype
 from edgewise.algorithms.common.offers_cuda import make_offer, offers_of, signature
 from edgewise.algorithms.common.own_rows_cuda import own_rows
@@ -327,9 +328,9 @@ def search(
     ranges = arc_ranges(graph, group)
     rows, finds_parents, level, parent, levels = _find_levels(graph, sources, limit, run, group, ranges)
     with joining("bfs", graph.num_vertices, group) as channel:
-        _tell_levels(level, levels, ranges, channel)
+        wait = tell_levels(level, levels, ranges, channel)
         if finds_parents:
-            parents_over(rows, level, parent, ranges.own)
+            start_parents(rows, level, parent, ranges.own)
             tell_own(parent, ranges, channel)()
         else:
             fill(parent, _NONE)
@@ -337,6 +338,7 @@ def search(
             offers = offers_of(offsets, targets, targets, level, parent.view(np.uint32), _NONE)
             _offers_kernel(offset_dtype(rows)).start([offers])
             take_least(offers.parent, group, channel)
+        wait()
     return level, parent, levels
 
 
@@ -358,21 +360,3 @@ def _find_levels(
         one = _Search(graph, rows, may_pull, arrays, ranges, channel, sources, min(limit, n), run)
         levels = one.levels()
     return rows, finds_parents, arrays.level, arrays.parent, levels
-
-
-def _tell_levels(level: Any, deepest: int, ranges: Ranges, channel: Channel) -> None:
-    """Fill in the levels of all vertices, of which each rank has those of its own; see `tell_own`.
-
-    Args:
-        level: on the GPU, int32, shape (n,), at most `deepest`, and -1 for none.
-        deepest, ranges, channel: see there.
-    """
-    dtype, num_ranks = np.min_scalar_type(-1 - deepest), len(ranges.begins) - 1
-    if dtype.itemsize == level.itemsize or num_ranks == 1:
-        tell_own(level, ranges, channel)()
-        return
-    told = empty(len(level), dtype)
-    told[ranges.own] = level[ranges.own]
-    tell_own(told, ranges, channel)()
-    for others in (slice(0, ranges.own.start), slice(ranges.own.stop, len(level))):
-        level[others] = told[others]

@@ -33,13 +33,13 @@ class OwnRows(NamedTuple):
     has_in_edges: bool
 
 
-def _arcs(graph: Graph, group: Group, inward: bool, weighted: bool) -> tuple[Any, Any, Any]:
+def _arcs(graph: Graph, group: Group, inward: bool, weight: np.dtype | None) -> tuple[Any, Any, Any]:
     """The rows of this rank's vertices on its GPU, to be kept with the graph. All ranks call it.
 
     Args:
         graph, group: the graph, and the ranks.
         inward: whether in-edges are meant; the graph has them.
-        weighted: whether with weights.
+        weight: the dtype of weights; None for none.
 
     Returns:
         Offsets for all vertices, shape (n + 1,), of which other ranks' rows are empty; ends; and weights, or the ends
@@ -48,17 +48,18 @@ def _arcs(graph: Graph, group: Group, inward: bool, weighted: bool) -> tuple[Any
     Raises:
         MemoryLimitError: the GPU has no room.
     """
-    part = own_part(graph, group, weighted=weighted, inward=inward)
+    part = own_part(graph, group, weighted=weight is not None, inward=inward)
     offsets = part.offsets.astype(csr.offset_dtype(graph.num_arcs), copy=False)
-    with room("the arcs of a rank", _bytes_of(graph, group, inward, weighted)):
+    with room("the arcs of a rank", _bytes_of(graph, group, inward, weight)):
         ends = copy_of(part.targets)
-        return copy_of(offsets), ends, copy_of(part.weights) if weighted else ends
+        weights = ends if part.weights is None else copy_of(part.weights.astype(weight, copy=False))
+        return copy_of(offsets), ends, weights
 
 
-def _bytes_of(graph: Graph, group: Group, inward: bool, weighted: bool) -> int:
+def _bytes_of(graph: Graph, group: Group, inward: bool, weight: np.dtype | None) -> int:
     """The bytes of what `_arcs` gives."""
     _, arcs = own_arcs(graph, group, inward=inward)
-    of_arc = 4 + (np.dtype(graph.weight_dtype).itemsize if weighted else 0)
+    of_arc = 4 + (0 if weight is None else weight.itemsize)
     return np.dtype(csr.offset_dtype(graph.num_arcs)).itemsize * (graph.num_vertices + 1) + of_arc * arcs
 
 
@@ -71,7 +72,7 @@ def own_rows(
     make: Callable[[], _Made],
     *,
     in_edges: bool = True,
-    weighted: bool = False,
+    weight: np.dtype | None = None,
 ) -> tuple[OwnRows, _Made]:
     """The rows of this rank's vertices, and what the run needs beside them. All ranks call it.
 
@@ -83,13 +84,13 @@ def own_rows(
         beside: the bytes that the run needs beside the rows.
         make: makes the arrays that it begins with.
         in_edges: whether in-edges are of use; they have no weights.
-        weighted: whether weights are needed.
+        weight: the dtype in which weights are needed, which holds all of them; None if they are not.
 
     Raises:
         MemoryLimitError: on all ranks, if one of them has no room.
     """
     gpu, limit = graph.gpu, run.memory_limit
-    outward, inward = (group, False, weighted), (group, True, False)
+    outward, inward = (group, False, weight), (group, True, None)
     there, in_there = gpu.has(_arcs, *outward), gpu.has(_arcs, *inward)
     least, of_in_edges = beside + _bytes_of(graph, *outward), 0
     needed = beside if there else least
@@ -127,10 +128,10 @@ def own_rows(
     return OwnRows(GraphOnGpu(*rows, *in_rows), weights, has_in_edges), made
 
 
-def _bring(graph: Graph, run: Execution, group: Group, inward: bool, weighted: bool) -> None:
+def _bring(graph: Graph, run: Execution, group: Group, inward: bool, weight: np.dtype | None) -> None:
     """Keep `_arcs` on the GPUs of all ranks. Raises MemoryLimitError on all of them if one has no room."""
     refused, what = None, "in-edges" if inward else "arcs"
-    how = group, inward, weighted
+    how = group, inward, weight
     graph.gpu.drop(_arcs, *how)
     try:
         laid_out(run, f"brought the {what} of this rank to the GPU", graph, _arcs, *how)

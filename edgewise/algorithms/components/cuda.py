@@ -41,6 +41,7 @@ from edgewise.kernels.cuda.device import (
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty, signals, wait, zeros
+from edgewise.primitives.ahead import AHEAD, first_place, read_ahead, stride
 from edgewise.primitives.control import control_words, host_words
 from edgewise.primitives.deal import make_deal
 from edgewise.primitives.vertices import NO_VERTEX
@@ -51,8 +52,6 @@ _ROOTS = CONTROL.take()
 ROOTS, SKIPPED, SAMPLED = (HOST.take() for _ in range(3))
 #: Vertices of the sample, slots of the table that counts their roots, arcs of each vertex that are linked before.
 SAMPLE, SLOTS, FIRST_ARCS = THREADS, 2 * THREADS, HEADS
-#: How many vertices a lane reads the parents of at once, where all are pointed to their roots.
-AHEAD = 4
 #: Passes over all vertices.
 PASSES = 5
 #: Vertices and arcs together that a warp takes at a time where all arcs are looked at, see `_link_evenly`.
@@ -127,18 +126,10 @@ def root_of(v: Any, label: Any) -> Any:
 
 
 @device_function
-def read_ahead(first: Any, end: Any, label: Any, parents: Any) -> None:
-    """Read the parents of a warp's `AHEAD` * `WARP` vertices from `first` on, of those before `end`, at once."""
-    for i in range(AHEAD):
-        v = first + i * WARP + lane()
-        parents[i] = label[v] if v < end else np.int32(0)
-
-
-@device_function
 def flatten(low: Any, high: Any, label: Any) -> Any:
     """Point the vertices from `low` to `high` - 1 to their roots; how many roots this thread saw."""
     roots, parents, above = np.int64(0), cuda.local.array(AHEAD, INT32), cuda.local.array(AHEAD, INT32)
-    for first in range(low + (thread_index() - lane()) * AHEAD, high, num_threads() * AHEAD):
+    for first in range(first_place(low), high, stride()):
         read_ahead(first, high, label, parents)
         for i in range(AHEAD):
             above[i] = label[parents[i]]

@@ -30,7 +30,6 @@ from edgewise.algorithms.common.device_graph import GraphOnGpu, offset_dtype
 from edgewise.algorithms.common.own_rows_cuda import own_rows
 from edgewise.algorithms.common.ranks import arc_ranges, joining_rounds
 from edgewise.algorithms.components.cuda import (
-    AHEAD,
     CONTROL,
     HOST,
     SAMPLE,
@@ -40,7 +39,6 @@ from edgewise.algorithms.components.cuda import (
     flatten,
     link,
     make_link_trees,
-    read_ahead,
     root_of,
     signature,
 )
@@ -76,6 +74,7 @@ from edgewise.kernels.cuda.memory import (
     wait,
     zeros,
 )
+from edgewise.primitives.ahead import AHEAD, first_place, read_ahead, stride
 from edgewise.primitives.deal import reserve
 
 _NAME = "connected components on several ranks"
@@ -171,7 +170,7 @@ def pack_kernel(it):
     """Point each vertex to its root, and say which are in the largest tree, and which in others; see `Flattening`."""
     label, control, parents = it.label, it.control, cuda.local.array(AHEAD, INT32)
     tree = root_of(np.int64(control[TREE]), label)
-    for first in range((thread_index() - lane()) * AHEAD, it.n, num_threads() * AHEAD):
+    for first in range(first_place(0), it.n, stride()):
         read_ahead(first, it.n, label, parents)
         for i in range(AHEAD):
             v = first + i * WARP + lane()
@@ -198,7 +197,7 @@ def join_kernel(it):
     """Link trees by what another rank tells of its largest tree and of others; see `Joining`."""
     label, meets, parents = it.label, False, cuda.local.array(AHEAD, INT32)
     own, tree, number = np.int64(it.control[TREE]), it.words[TREE], it.words[OTHERS]
-    for first in range((thread_index() - lane()) * AHEAD, it.n, num_threads() * AHEAD):
+    for first in range(first_place(0), it.n, stride()):
         read_ahead(first, it.n, label, parents)
         for i in range(AHEAD):
             v = first + i * WARP + lane()

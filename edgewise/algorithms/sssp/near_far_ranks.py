@@ -54,9 +54,10 @@ from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes, make_outbox
 
 #: Words of `control`. The lengths of the lists of near vertices, of this superstep and the next, of pieces and of far
 #: vertices; the least key of a far vertex; of vertices of other ranks that are told of, how many are near, and the
-#: least key of the far ones. From TOLD on, for each rank, where the list of its vertices that are told of ends.
+#: least key of the far ones; whether a distance was too long, see `Superstep`. From TOLD on, for each rank, where the
+#: list of its vertices that are told of ends.
 CONTROL = control_words()
-NEAR, NEXT, PIECES, FAR, LEAST, TOLD_NEAR, TOLD_LEAST, TOLD = (CONTROL.take() for _ in range(8))
+NEAR, NEXT, PIECES, FAR, LEAST, TOLD_NEAR, TOLD_LEAST, TOO_FAR, TOLD = (CONTROL.take() for _ in range(9))
 #: How often the threads wait for each other in a superstep.
 BARRIERS = 4
 #: How many words outboxes of a block have, and how many counts: for near vertices, far ones, and those of other ranks.
@@ -81,6 +82,7 @@ class Superstep(NamedTuple):
         control: see `CONTROL`; zeros before the first superstep.
         delta, last_delta: by how much the threshold rises, and what that was before the last rise.
         bound: the key of the longest distance to offer.
+        ends_beyond: whether a longer one ends the run, as TOO_FAR says.
         n, low, high, rank, size: vertices; those of this rank, from `low` to `high` - 1; this rank, and how many.
         step, bucket: which superstep this is, from 1 on; 1 plus the number of rises.
         start, last_start: the thresholds, of now and before the last rise, are that much above these keys.
@@ -108,6 +110,7 @@ class Superstep(NamedTuple):
     delta: float
     last_delta: float
     bound: int
+    ends_beyond: bool
     n: int
     low: int
     high: int
@@ -265,7 +268,10 @@ def _make_visit(plus: Any, weight_of: Any, key_type: Any) -> Any:
         target, weight = found
         if takes:
             new = plus(key, weight)
-            if new <= it.bound and new < it.best[target] and new < atomic_min(it.best, target, key_type(new)):
+            if new > it.bound:
+                if it.ends_beyond != 0:
+                    it.control[TOO_FAR] = 1
+            elif new < it.best[target] and new < atomic_min(it.best, target, key_type(new)):
                 if target < it.low or target >= it.high:
                     is_told = _is_first(target, it.step + 1, it)
                 elif new < threshold:

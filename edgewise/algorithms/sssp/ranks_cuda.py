@@ -8,10 +8,14 @@ what is near, raise the threshold above the least distance of all, or end.
 Then ranks tell each other the distances of their own vertices, while each finds the least parent that its arcs offer
 to each vertex, of those that are nearer; the least of all ranks is the parent. Vertices that only arcs of length 0
 reach get theirs on the CPU, as after a run on one GPU.
+
+Integers of 64 bits are asked for where sums might be longer than 31 bits. They hardly ever are: so ranks first look for
+distances in 32 bits, of which more are in the cache and fewer bytes are told, and begin again if one was too long.
 """
 
 import functools
 from typing import Any, Literal, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -32,17 +36,20 @@ from edgewise.algorithms.sssp.near_far_ranks import (
     TOLD,
     TOLD_LEAST,
     TOLD_NEAR,
+    TOO_FAR,
     Superstep,
     make_kernel,
     signature,
 )
-from edgewise.algorithms.sssp.weights import may_have_orphans
+from edgewise.algorithms.sssp.weights import may_have_orphans, narrow_dtype
 from edgewise.engine.distributed.channel import Channel, Lists
 from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.group import Group
 from edgewise.engine.distributed.partition import Ranges
 from edgewise.execution import Execution
 from edgewise.graph import Graph
+from edgewise.kernels.cuda.arguments import Int64s, Keys, Uint32s, type_of
+from edgewise.kernels.cuda.device import num_threads, thread_index
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import (
     copy_of,
@@ -58,9 +65,13 @@ from edgewise.kernels.cuda.memory import (
 from edgewise.primitives.deal import most_pieces
 from edgewise.primitives.near_far_rise import LARGEST, adapted
 from edgewise.primitives.ordered_keys import key_dtype
+from edgewise.primitives.vertices import NO_VERTEX
 
 _NAME = "sssp"
 _NONE = -1
+#: Distances that are looked for before those of _LONG, and graphs that have longer ones.
+_SHORT, _LONG = np.dtype(np.int32), np.dtype(np.int64)
+_too_far: WeakSet[Graph] = WeakSet()
 #: The bytes of the number of a vertex.
 _NUMBER = 4
 #: By how much the threshold rises at first, in those of one GPU: a superstep takes longer, so there should be fewer.
@@ -81,6 +92,50 @@ def make_offers_kernel(distance: np.dtype, weighted: bool) -> Any:
         offer(it)
 
     return offers_kernel
+
+
+class Finishing(NamedTuple):
+    """What `finish_kernel` takes.
+
+    Attributes:
+        best: the keys of distances, shape (n,); of vertices of other ranks, the least that the arcs of this one offer.
+        told: those of all vertices, as their ranks have them.
+        distance: shape (n,), gets these in 64 bits if it `widens`; else any other array.
+        parent: shape (n,).
+        n, low, high: vertices, of which those from `low` to `high` - 1 are this rank's.
+        unreached: the key of no distance.
+        widens: see `distance`.
+    """
+
+    best: Keys
+    told: Keys
+    distance: Int64s
+    parent: Uint32s
+    n: int
+    low: int
+    high: int
+    unreached: int
+    widens: bool
+
+
+def finish_signature(distance: np.dtype) -> tuple[Any, ...]:
+    """The type of the argument of `finish_kernel` for distances of this dtype."""
+    return (type_of(Finishing, key=key_dtype(distance)),)
+
+
+def finish_kernel(it):
+    """Take away parents that arcs of this rank offer at a longer distance than another rank's; see `Finishing`."""
+    for v in range(thread_index(), it.n, num_threads()):
+        key = np.int64(it.told[v])
+        if (v < it.low or v >= it.high) and np.int64(it.best[v]) != key:
+            it.parent[v] = NO_VERTEX
+        if it.widens != 0:
+            it.distance[v] = LARGEST if key == it.unreached else key
+
+
+@functools.cache
+def _finish_kernel(distance: np.dtype) -> Kernel:
+    return fixed_kernel(finish_kernel, finish_signature(distance))
 
 
 @functools.cache
@@ -128,52 +183,100 @@ def shortest_paths(
         MemoryLimitError: on all ranks, if one of them has no room.
         DistributedError: another rank has ended, or does not answer in time.
     """
-    n, dtype = graph.num_vertices, asked.dtype
     width = _WIDER * gpu_delta(graph) if delta == "auto" else delta
+    found = None
+    if asked.dtype == _LONG and graph not in _too_far:
+        found = _paths_within(graph, _in_short(asked), asked, width, delta == "auto", run, group)
+        if found is None:
+            _too_far.add(graph)
+            run.explain(f"a distance takes more than {8 * _SHORT.itemsize - 1} bits: ranks began again")
+    if found is None:
+        found = _paths_within(graph, asked, asked, width, delta == "auto", run, group)
+        assert found is not None
+    return found
+
+
+def _in_short(asked: Asked) -> Asked:
+    """The same in distances of 32 bits, none of which is that of no distance."""
+    most = np.iinfo(_SHORT).max - 1
+    return asked._replace(dtype=_SHORT, bound=_SHORT.type(min(int(asked.bound), most)))
+
+
+def _paths_within(
+    graph: Graph, sought: Asked, asked: Asked, width: float, adapts: bool, run: Execution, group: Group
+) -> tuple[Any, Any, int] | None:
+    """`shortest_paths`, or None, on all ranks, if one is longer than what is sought but not than what is asked for.
+
+    Args:
+        graph, asked, run, group: see there.
+        sought: the same in keys that may be shorter.
+        width, adapts: by how much the threshold rises, and whether by more where few vertices are near.
+    """
+    n, dtype = graph.num_vertices, sought.dtype
     rows = _laid_out(graph, dtype, run, group)
     with run.laying_out():
         channel = channel_of(group)
     run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")
     with channel.in_run():
         with room(_NAME, _running_bytes(graph, dtype, group)):
-            best, supersteps, rises = _search(rows, asked, width, delta == "auto", channel, run)
-        apart = f"{width:.4g} apart" + (", or more where few vertices were near" if delta == "auto" else "")
+            found = _search(rows, sought, bool(sought.bound < asked.bound), width, adapts, channel, run)
+        if found is None:
+            return None
+        best, supersteps, rises = found
+        apart = f"{width:.4g} apart" + (", or more where few vertices were near" if adapts else "")
         run.explain(f"{supersteps:,} supersteps; {rises:,} thresholds {apart}")
-    with joining(_NAME, n, group, dtype.itemsize):
-        distance, parent = _finished(rows, best, dtype, channel)
+    with joining(_NAME, n, group, asked.dtype.itemsize + dtype.itemsize):
+        distance, parent = _finished(rows, best, dtype, asked.dtype, channel)
         del best
         take_least(parent.view(np.uint32), group, channel)
         orphans = 0
         if may_have_orphans(graph, dtype):
-            reached, found = distance != asked.unreached, parent != _NONE
+            reached, has_parent = distance != asked.unreached, parent != _NONE
             orphans = (
-                int(cupy().count_nonzero(reached)) - int(cupy().count_nonzero(found)) - len(asked.sources)
+                int(cupy().count_nonzero(reached))
+                - int(cupy().count_nonzero(has_parent))
+                - len(asked.sources)
             )
     return *finished(graph, asked, distance, parent, orphans, run), supersteps
 
 
-def _finished(rows: _Rows, best: Any, dtype: np.dtype, channel: Channel) -> tuple[Any, Any]:
+def _finished(rows: _Rows, best: Any, dtype: np.dtype, wanted: np.dtype, channel: Channel) -> tuple[Any, Any]:
     """The distances of all vertices, shape (n,), and the parents that the arcs of this rank offer, int32, -1 for none.
 
     Ranks tell each other distances while they look for parents. Of a vertex of another rank, `best` is the least that
     the arcs of this one offer: so where its distance is that, there is nothing to mend, and elsewhere these arcs offer
     no parent.
+
+    Args:
+        rows, best, channel: the arcs of this rank, keys as `_search` gives them, and how ranks speak.
+        dtype, wanted: of the distances that `best` has the keys of, and of those that are wanted.
     """
-    own, n = rows.ranges.own, len(best)
-    distance, parent = empty(n, dtype), full(n, _NONE, np.int32)
-    distance[own] = best[own].view(dtype)
-    passed = rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), unreached_key(dtype)
+    own, n, unreached = rows.ranges.own, len(best), unreached_key(dtype)
+    told, parent = empty(n, dtype), full(n, _NONE, np.int32)
+    told[own] = best[own].view(dtype)
+    passed = rows.offsets, rows.targets, rows.weights, best, parent.view(np.uint32), unreached
     offers = offers_of(*passed)
     with new_stream(follows=True) as beside:
         kernel = _offers_kernel(*rows.kinds)
         kernel.start([offers], max(1, kernel.blocks - _LEFT))
     try:
-        tell_own(distance, rows.ranges, channel)()
+        tell_own(told, rows.ranges, channel)()
     finally:
         follow(beside)  # it uses memory that an error gives back
-    for others in (slice(0, own.start), slice(own.stop, n)):
-        differs = best[others] != distance[others].view(best.dtype)
-        cupy().copyto(parent[others], parent.dtype.type(_NONE), where=differs)
+    widens = wanted != dtype
+    distance = empty(n, wanted) if widens else told
+    finishing = Finishing(
+        best=best,
+        told=told.view(best.dtype),
+        distance=distance,
+        parent=parent.view(np.uint32),
+        n=n,
+        low=own.start,
+        high=own.stop,
+        unreached=unreached,
+        widens=widens,
+    )
+    _finish_kernel(dtype).start([finishing])
     return distance, parent
 
 
@@ -184,10 +287,9 @@ def _laid_out(graph: Graph, dtype: np.dtype, run: Execution, group: Group) -> _R
         MemoryLimitError: on all ranks, if one of them has no room.
     """
     beside = _running_bytes(graph, dtype, group)
-    (rows, weights, _), _ = own_rows(
-        _NAME, graph, run, group, beside, tuple, in_edges=False, weighted=graph.weighted
-    )
-    kinds = offset_dtype(rows), weights.dtype if graph.weighted else None, dtype
+    weight = narrow_dtype(graph)
+    (rows, weights, _), _ = own_rows(_NAME, graph, run, group, beside, tuple, in_edges=False, weight=weight)
+    kinds = offset_dtype(rows), weight, dtype
     return _Rows(rows.offsets, rows.targets, weights, kinds, arc_ranges(graph, group))
 
 
@@ -202,15 +304,24 @@ def _running_bytes(graph: Graph, dtype: np.dtype, group: Group) -> int:
 
 
 def _search(
-    rows: _Rows, asked: Asked, delta: float, adapts: bool, channel: Channel, run: Execution
-) -> tuple[Any, int, int]:
+    rows: _Rows,
+    sought: Asked,
+    ends_beyond: bool,
+    delta: float,
+    adapts: bool,
+    channel: Channel,
+    run: Execution,
+) -> tuple[Any, int, int] | None:
     """The keys of distances, shape (n,), right for own vertices; and how many supersteps and rises there were.
 
     Args:
-        rows, asked, delta, channel, run: as for `shortest_paths`, and what is kept for it.
-        adapts: whether the threshold rises by more where few vertices are near; see `adapted`.
+        rows, channel, run: the arcs of this rank, how ranks speak, and the run.
+        sought: what is looked for.
+        ends_beyond: whether to end without an answer if a distance is longer than its bound.
+        delta: by how much the threshold rises.
+        adapts: whether it rises by more where few vertices are near; see `adapted`.
     """
-    kernel, passed = _kernel(*rows.kinds), _first_superstep(rows, asked, delta)
+    kernel, passed = _kernel(*rows.kinds), _first_superstep(rows, sought, ends_beyond, delta)
     begins, control = rows.ranges.begins, passed.control
     exchange = channel.exchanging_lists(Lists(control, TOLD, begins, [passed.told, passed.told_keys]))
     rank, computed, risen_at = rows.ranges.rank, 0, 0
@@ -219,6 +330,8 @@ def _search(
         of_ranks, received = exchange()
         if run.progress is not None:
             run.progress(passed.step)
+        if any(told[TOO_FAR] for told in of_ranks):
+            return None
         own = of_ranks[rank]
         changed: dict[str, Any] = {"near": passed.next_near, "num_near": own[NEXT], "num_risen": 0}
         changed |= {"num_far": own[FAR], "least": own[LEAST], "turn": passed.turn + BARRIERS}
@@ -240,13 +353,13 @@ def _search(
         passed = passed._replace(step=passed.step + 1, next_near=passed.near, **changed)
 
 
-def _first_superstep(rows: _Rows, asked: Asked, delta: float) -> Superstep:
-    """The first superstep of a run, which takes its own sources as if others had told of them."""
-    ranges, n, dtype = rows.ranges, len(rows.offsets) - 1, asked.dtype
+def _first_superstep(rows: _Rows, sought: Asked, ends_beyond: bool, delta: float) -> Superstep:
+    """The first superstep of a run, which takes its own sources as if others had told of them; see `_search`."""
+    ranges, n, dtype = rows.ranges, len(rows.offsets) - 1, sought.dtype
     own, key = ranges.own, key_dtype(dtype)
     length = own.stop - own.start
-    sources = asked.sources[(asked.sources >= own.start) & (asked.sources < own.stop)]
-    bound, unreached = np.array([asked.bound, asked.unreached]).view(key).tolist()
+    sources = sought.sources[(sought.sources >= own.start) & (sought.sources < own.stop)]
+    bound, unreached = np.array([sought.bound, sought.unreached]).view(key).tolist()
     size = len(ranges.begins) - 1
     return Superstep(
         offsets=rows.offsets,
@@ -268,6 +381,7 @@ def _first_superstep(rows: _Rows, asked: Asked, delta: float) -> Superstep:
         delta=delta,
         last_delta=delta,
         bound=bound,
+        ends_beyond=ends_beyond,
         n=n,
         low=own.start,
         high=own.stop,
