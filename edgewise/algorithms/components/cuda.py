@@ -126,22 +126,33 @@ def root_of(v: Any, label: Any) -> Any:
 
 
 @device_function
+def read_roots(first: Any, end: Any, label: Any, parents: Any, roots: Any) -> None:
+    """Read the parents of this lane's vertices, and where these point to: roots, mostly. See `read_ahead`."""
+    read_ahead(first, end, label, parents)
+    for i in range(AHEAD):
+        roots[i] = label[parents[i]]
+
+
+@device_function
+def flattened(v: Any, parent: Any, above: Any, label: Any) -> Any:
+    """Point a vertex to its root, which is returned, from what `read_roots` has read."""
+    if above != parent:
+        above = root_of(above, label)
+        label[v] = above
+    return above
+
+
+@device_function
 def flatten(low: Any, high: Any, label: Any) -> Any:
     """Point the vertices from `low` to `high` - 1 to their roots; how many roots this thread saw."""
-    roots, parents, above = np.int64(0), cuda.local.array(AHEAD, INT32), cuda.local.array(AHEAD, INT32)
+    count, parents, roots = np.int64(0), cuda.local.array(AHEAD, INT32), cuda.local.array(AHEAD, INT32)
     for first in range(first_place(low), high, stride()):
-        read_ahead(first, high, label, parents)
+        read_roots(first, high, label, parents, roots)
         for i in range(AHEAD):
-            above[i] = label[parents[i]]
-        for i in range(AHEAD):
-            v, parent = first + i * WARP + lane(), np.int64(parents[i])
+            v = first + i * WARP + lane()
             if v < high:
-                roots += parent == v
-                root = np.int64(above[i])
-                if root != parent:
-                    root = root_of(root, label)
-                    label[v] = root
-    return roots
+                count += flattened(v, np.int64(parents[i]), np.int64(roots[i]), label) == v
+    return count
 
 
 @device_function

@@ -37,8 +37,10 @@ from edgewise.algorithms.components.cuda import (
     SLOTS,
     Labelling,
     flatten,
+    flattened,
     link,
     make_link_trees,
+    read_roots,
     root_of,
     signature,
 )
@@ -55,6 +57,7 @@ from edgewise.kernels.cuda.device import (
     WARP,
     atomic_add,
     ballot,
+    compare_and_swap,
     cuda,
     lane,
     num_threads,
@@ -168,17 +171,16 @@ def trees_kernel(it):
 
 def pack_kernel(it):
     """Point each vertex to its root, and say which are in the largest tree, and which in others; see `Flattening`."""
-    label, control, parents = it.label, it.control, cuda.local.array(AHEAD, INT32)
+    label, control = it.label, it.control
+    parents, roots = cuda.local.array(AHEAD, INT32), cuda.local.array(AHEAD, INT32)
     tree = root_of(np.int64(control[TREE]), label)
     for first in range(first_place(0), it.n, stride()):
-        read_ahead(first, it.n, label, parents)
+        read_roots(first, it.n, label, parents, roots)
         for i in range(AHEAD):
             v = first + i * WARP + lane()
-            root, is_there = np.int64(parents[i]), v < it.n
-            if is_there and root != tree and root != v:
-                root = root_of(root, label)
-                if root != parents[i]:
-                    label[v] = root
+            root, is_there = np.int64(0), v < it.n
+            if is_there:
+                root = flattened(v, np.int64(parents[i]), np.int64(roots[i]), label)
             is_inside = is_there and root == tree
             is_other = is_there and root != tree and root != v
             bits = ballot(is_inside)
@@ -195,18 +197,25 @@ def pack_kernel(it):
 
 def join_kernel(it):
     """Link trees by what another rank tells of its largest tree and of others; see `Joining`."""
-    label, meets, parents = it.label, False, cuda.local.array(AHEAD, INT32)
+    label, meets, before = it.label, False, cuda.local.array(AHEAD, INT32)
     own, tree, number = np.int64(it.control[TREE]), it.words[TREE], it.words[OTHERS]
     for first in range(first_place(0), it.n, stride()):
-        read_ahead(first, it.n, label, parents)
+        read_ahead(first, it.n, label, before)
         for i in range(AHEAD):
-            v = first + i * WARP + lane()
+            v, root = first + i * WARP + lane(), np.int64(before[i])
+            # What a root is pointed to is known at once; so a lane swaps several, and then looks at what was there.
+            before[i] = np.int32(v)
             if v < it.n and (it.inside[first // WARP + i] >> np.uint32(lane())) & np.uint32(1) != 0:
-                root = np.int64(parents[i])
                 if root == own:
                     meets = True
                 elif root != tree:
-                    link(v, tree, label)
+                    before[i] = np.int32(_NONE)
+                    if root == v:
+                        before[i] = compare_and_swap(label, v, np.int32(v), np.int32(tree))
+        for i in range(AHEAD):
+            v = first + i * WARP + lane()
+            if before[i] != np.int32(v):
+                link(v, tree, label)
     # Most vertices say that these two trees are one: that is done once for each warp.
     if ballot(meets) != 0 and lane() == 0:
         link(own, tree, label)
