@@ -7,6 +7,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -196,9 +197,15 @@ def own_arcs(graph: Graph, group: Group, *, inward: bool = False) -> tuple[slice
     return own, int(offsets[own.stop]) - int(offsets[own.start])
 
 
+_begins: WeakKeyDictionary[Graph, dict[int, list[int]]] = WeakKeyDictionary()
+
+
 def arc_ranges(graph: Graph, group: Group) -> Ranges:
-    """The vertices whose arcs ranks have."""
-    return ranges_of(graph, group, False, _in_part(graph, group))
+    """The vertices whose arcs ranks have, found once for each graph and number of ranks."""
+    begins = _begins.setdefault(graph, {})
+    if group.size not in begins:
+        begins[group.size] = ranges_of(graph, group, False, _in_part(graph, group)).begins
+    return Ranges(group.rank, begins[group.size])
 
 
 def _in_part(graph: Graph, group: Group, inward: bool = False) -> bool:

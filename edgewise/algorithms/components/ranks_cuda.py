@@ -21,7 +21,6 @@ Roots are hooked to smaller ones, so labels are those of one process, whatever t
 
 import functools
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -49,19 +48,24 @@ from edgewise.engine.distributed.channel_cuda import channel_of
 from edgewise.engine.distributed.group import Group
 from edgewise.execution import Execution
 from edgewise.graph import Graph
-from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, Int64s, Uint32s, type_of
+from edgewise.kernels.cuda.arguments import AtomicInt32s, AtomicInt64s, Int32s, Uint32s, type_of
 from edgewise.kernels.cuda.device import (
     INT32,
     INT64,
     THREADS,
+    UINT32,
     WARP,
+    WARPS,
     atomic_add,
     ballot,
+    block_thread,
     compare_and_swap,
     cuda,
+    device_function,
     lane,
     num_threads,
     thread_index,
+    warp_barrier,
     warp_sum,
 )
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
@@ -75,15 +79,15 @@ from edgewise.kernels.cuda.memory import (
     room,
     signals,
     wait,
-    zeros,
 )
 from edgewise.primitives.ahead import AHEAD, first_place, read_ahead, stride
 from edgewise.primitives.deal import reserve
+from edgewise.primitives.warp_buffers import BOX_WORDS, Boxes, make_outbox
 
 _NAME = "connected components on several ranks"
 #: One vertex in so many, and so many more, can be listed with their roots, with 8 bytes; if there are more, ranks tell
 #: the roots of all.
-_LISTED, _MORE = 64, 64
+_LISTED, _MORE = 128, 64
 #: Bytes of a run for each vertex, at most: a label, and that of another rank, 4 each; a bit and lists, as they are told
 #: here and by another rank.
 _BYTES = 9
@@ -100,21 +104,24 @@ WORDS = CONTROL.more()
 TREE, SKIPPED, ROOT, OTHERS, ROOTS, MISSED = (WORDS.take() for _ in range(6))
 
 
+#: The words of 32 bits before those of `Flattening.told` that have bits.
+_HEAD = 2 * WORDS.size
+
+
 class Flattening(NamedTuple):
     """What the kernels take that point vertices to their roots.
 
     Attributes:
         label: shape (n,).
-        inside: a word for each warp of vertices: which of them are in the tree of TREE, a bit each.
-        others, roots: the first `most` vertices in other trees but their roots, in any order, and their roots.
-        control: see `WORDS`.
-        n, most: vertices; the length of `others` and of `roots`.
+        told: what another rank is told: `control`; then a word for each warp of vertices, which of them are in the tree
+            of TREE, a bit each; then the first `most` vertices in other trees but their roots, in any order; then
+            their roots.
+        control: see `WORDS`; the beginning of `told`.
+        n, most: see there.
     """
 
     label: AtomicInt32s
-    inside: Uint32s
-    others: Uint32s
-    roots: Uint32s
+    told: Uint32s
     control: AtomicInt64s
     n: int
     most: int
@@ -125,15 +132,12 @@ class Joining(NamedTuple):
 
     Attributes:
         label: shape (n,): roots, as `pack_kernel` leaves them.
-        inside, others, roots, words: what another rank tells, as `Flattening` has it; its `control`.
+        told: what another rank tells, as `Flattening` has it.
         control, n, most: as for `Flattening`; OTHERS is set to 0.
     """
 
     label: AtomicInt32s
-    inside: Uint32s
-    others: Uint32s
-    roots: Uint32s
-    words: Int64s
+    told: Uint32s
     control: AtomicInt64s
     n: int
     most: int
@@ -169,10 +173,36 @@ def trees_kernel(it):
         it.host[SAMPLED] = sampled
 
 
+@device_function
+def _first_other(n: Any) -> Any:
+    """Where vertices in other trees are listed in `Flattening.told`."""
+    return _HEAD + (n + WARP - 1) // WARP
+
+
+@device_function
+def _list_others(v: Any, wanted: Any, it: Any) -> Any:
+    """List vertices in other trees with their roots, as far as there is room."""
+    place = reserve(np.int64(1) if wanted else np.int64(0), it.control, OTHERS)
+    if wanted and place < it.most:
+        others = _first_other(it.n)
+        it.told[others + place] = v
+        it.told[others + it.most + place] = root_of(v, it.label)
+    return np.int64(0)
+
+
+_put_other, _flush_others = make_outbox(0, _list_others)
+
+
 def pack_kernel(it):
     """Point each vertex to its root, and say which are in the largest tree, and which in others; see `Flattening`."""
     label, control = it.label, it.control
     parents, roots = cuda.local.array(AHEAD, INT32), cuda.local.array(AHEAD, INT32)
+    words = cuda.shared.array(BOX_WORDS, UINT32)
+    held = cuda.shared.array(WARPS, UINT32)
+    boxes = Boxes(words, held)
+    if lane() == 0:
+        held[block_thread() // WARP] = 0
+    warp_barrier()
     tree = root_of(np.int64(control[TREE]), label)
     for first in range(first_place(0), it.n, stride()):
         read_roots(first, it.n, label, parents, roots)
@@ -185,12 +215,9 @@ def pack_kernel(it):
             is_other = is_there and root != tree and root != v
             bits = ballot(is_inside)
             if lane() == 0 and is_there:
-                it.inside[first // WARP + i] = bits
-            if ballot(is_other) != 0:
-                place = reserve(np.int64(1) if is_other else np.int64(0), control, OTHERS)
-                if is_other and place < it.most:
-                    it.others[place] = v
-                    it.roots[place] = root
+                it.told[_HEAD + first // WARP + i] = bits
+            _put_other(v, is_other, boxes, it)
+    _flush_others(boxes, it)
     if thread_index() == 0:
         control[TREE] = tree
 
@@ -198,14 +225,15 @@ def pack_kernel(it):
 def join_kernel(it):
     """Link trees by what another rank tells of its largest tree and of others; see `Joining`."""
     label, meets, before = it.label, False, cuda.local.array(AHEAD, INT32)
-    own, tree, number = np.int64(it.control[TREE]), it.words[TREE], it.words[OTHERS]
+    own, tree = np.int64(it.control[TREE]), np.int64(it.told[2 * TREE])  # the lower halves of words
+    others, number = _first_other(it.n), np.int64(it.told[2 * OTHERS])
     for first in range(first_place(0), it.n, stride()):
         read_ahead(first, it.n, label, before)
         for i in range(AHEAD):
             v, root = first + i * WARP + lane(), np.int64(before[i])
             # What a root is pointed to is known at once; so a lane swaps several, and then looks at what was there.
             before[i] = np.int32(v)
-            if v < it.n and (it.inside[first // WARP + i] >> np.uint32(lane())) & np.uint32(1) != 0:
+            if v < it.n and (it.told[_HEAD + first // WARP + i] >> np.uint32(lane())) & np.uint32(1) != 0:
                 if root == own:
                     meets = True
                 elif root != tree:
@@ -219,8 +247,8 @@ def join_kernel(it):
     # Most vertices say that these two trees are one: that is done once for each warp.
     if ballot(meets) != 0 and lane() == 0:
         link(own, tree, label)
-    for i in range(thread_index(), min(number, it.most), num_threads()):
-        link(np.int64(it.others[i]), np.int64(it.roots[i]), label)
+    for i in range(others + thread_index(), others + min(number, it.most), num_threads()):
+        link(np.int64(it.told[i]), np.int64(it.told[i + it.most]), label)
     if thread_index() == 0:
         it.control[OTHERS] = 0
         if number > it.most:
@@ -265,40 +293,25 @@ def _of_vertices(function: Any) -> Kernel:
     return fixed_kernel(function, _TAKES[function], threads=_FEW)
 
 
-class _Told(NamedTuple):
-    """What a rank tells another one, in one array, and its parts.
-
-    Attributes:
-        whole: uint8.
-        control, inside, others, roots: see `Flattening`.
-    """
-
-    whole: Any
-    control: Any
-    inside: Any
-    others: Any
-    roots: Any
-
-
 class _Arrays(NamedTuple):
-    """The arrays of a run: labels, what this rank tells, and what another one tells it."""
+    """The arrays of a run: labels; what this rank tells, and another one tells it, as `Flattening` has it; and the
+    `control` of all ranks."""
 
     label: Any
-    told: _Told
-    got: _Told
+    told: Any
+    got: Any
+    words: Any
 
 
-def _told(n: int) -> _Told:
-    """What is told of so many vertices, set to zeros."""
-    most = n // _LISTED + _MORE
-    ends = np.cumsum([8 * WORDS.size, 4 * -(-n // WARP), 4 * most, 4 * most]).tolist()
-    whole = zeros(ends[-1], np.uint8)
-    control, *parts = (whole[begin:end] for begin, end in pairwise([0, *ends]))
-    return _Told(whole, control.view(np.int64), *(part.view(np.uint32) for part in parts))
+def _most(n: int) -> int:
+    """How many of so many vertices can be listed."""
+    return n // _LISTED + _MORE
 
 
-def _arrays(n: int) -> _Arrays:
-    return _Arrays(empty(n, np.int32), _told(n), _told(n))
+def _arrays(n: int, size: int) -> _Arrays:
+    length = _HEAD + -(-n // WARP) + 2 * _most(n)
+    told, got = empty(length, np.uint32), empty(length, np.uint32)
+    return _Arrays(empty(n, np.int32), told, got, empty(size * WORDS.size, np.int64))
 
 
 def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, int]:
@@ -309,7 +322,9 @@ def components(graph: Graph, run: Execution, group: Group) -> tuple[Any, int, in
         DistributedError: another rank has ended, or does not answer in time.
     """
     n = graph.num_vertices
-    (rows, _, has_in_edges), arrays = own_rows(_NAME, graph, run, group, _BYTES * n, lambda: _arrays(n))
+    (rows, _, has_in_edges), arrays = own_rows(
+        _NAME, graph, run, group, _BYTES * n, lambda: _arrays(n, group.size)
+    )
     own = arc_ranges(graph, group).own
     with run.laying_out():
         channel = channel_of(group)
@@ -338,14 +353,13 @@ class _Components:
     """
 
     def __init__(self, arrays: _Arrays, channel: Channel, group: Group) -> None:
-        n, told = len(arrays.label), arrays.told
+        label, told, _, words = arrays
         self.rounds = self.num_roots = 0
         self._arrays, self._channel, self._group = arrays, channel, group
-        self._most = len(told.others)
-        self._found = Flattening(
-            arrays.label, told.inside, told.others, told.roots, told.control, n, self._most
-        )
-        self._words, self._host = pinned(WORDS.size, np.int64), signals(HOST.size)
+        self._control = told[:_HEAD].view(np.int64)
+        self._found = Flattening(label, told, self._control, len(label), _most(len(label)))
+        self._host = signals(HOST.size)
+        self._words = pinned(len(words), np.int64)
         #: The roots of the trees that ranks have skipped, in the end.
         self._skipped = set[int]()
 
@@ -357,71 +371,68 @@ class _Components:
             directed: whether arcs are seen from their sources alone, or by in-edges.
             skips: whether ranks may skip arcs; if `directed`, by the in-edges.
         """
-        (label, told, got), n = self._arrays, self._found.n
+        (label, told, got, _), n, control = self._arrays, self._found.n, self._control
         # A rank without vertices, and so without arcs, takes its sample from all.
         low, high = (own.start, own.stop) if own.start < own.stop else (0, n)
-        fill(told.control.view(np.uint8), 0)
-        has_in_edges = directed and skips
-        passed = Labelling(
-            rows, rows.targets, label, told.control, self._host, n, directed, has_in_edges, low, high
-        )
+        fill(control, 0)
+        in_edges = directed and skips
+        passed = Labelling(rows, rows.targets, label, control, self._host, n, directed, in_edges, low, high)
         _trees(offset_dtype(rows)).start([passed])
-        joining = Joining(label, got.inside, got.others, got.roots, got.control, told.control, n, self._most)
-
-        def pack() -> None:
-            _of_vertices(pack_kernel).start([self._found])
-
-        has_missed = self._join(
-            told.whole, got.whole, pack, lambda: _of_vertices(join_kernel).start([joining])
-        )
+        joining = Joining(label, got, control, n, self._found.most)
+        has_missed = self._join(told, got, join_kernel, joining, packs=True)
         self.rounds = joining_rounds(self._group)
         share = f"{self._host[SAMPLED] / SAMPLE:.0%} of a sample of this rank's vertices was in one tree"
-        looked = "looked at, too" if self._words[SKIPPED] == _NONE else "skipped"
-        run.explain(f"{share}: arcs inside it were {looked}")
+        is_skipped = self._words_of(self._group.rank)[SKIPPED] != _NONE
+        run.explain(f"{share}: arcs inside it were {'skipped' if is_skipped else 'looked at, too'}")
         if has_missed:
             run.explain("a rank had too many other trees to list: ranks told the roots of all vertices")
             parents = empty(n, np.int32)
-            all_of = JoiningAll(label, parents, n)
-            told.control[ROOTS] = 0
-            self._join(
-                label.view(np.uint8),
-                parents.view(np.uint8),
-                lambda: None,
-                lambda: _of_vertices(join_all_kernel).start([all_of]),
-            )
+            fill(control[ROOTS : ROOTS + 1], 0)
+            self._join(label, parents, join_all_kernel, JoiningAll(label, parents, n), packs=False)
             self.rounds *= 2
 
     def is_one(self) -> bool:
         """Whether the trees that were skipped are all in one component, if there are any."""
         return len(self._skipped) < 2
 
-    def _join(self, told: Any, got: Any, pack: Callable[[], None], join: Callable[[], None]) -> bool:
+    def _join(self, told: Any, got: Any, join: Any, joining: Joining | JoiningAll, *, packs: bool) -> bool:
         """Tell ranks of trees, in rounds, and point vertices to their roots; whether a rank has missed trees.
 
         The host waits when all is queued.
 
         Args:
-            told, got: what this rank tells, and another one tells it, uint8.
-            pack, join: start kernels that make what is told, and link trees by what is got.
+            told, got: what this rank tells, and another one tells it.
+            join, joining: the kernel that links trees by what is got, and what it takes.
+            packs: whether `pack_kernel` makes what is told.
 
         Raises:
             DistributedError: another rank has ended, or does not answer in time.
         """
         rank, size, waits, step = self._group.rank, self._group.size, list[Callable[[], None]](), 1
+        told, got = told.view(np.uint8), got.view(np.uint8)
         while step < size:
-            pack()
+            if packs:
+                _of_vertices(pack_kernel).start([self._found])
             sent, received = [told[:0]] * size, [got[:0]] * size
             sent[(rank + step) % size], received[(rank - step) % size] = told, got
             waits.append(self._channel.exchanging(sent, received)())
-            join()
+            _of_vertices(join).start([joining])
             step *= 2
         _of_vertices(flatten_kernel).start([self._found])
-        receive(self._words, self._arrays.told.control)
+        words, control = self._arrays.words, self._control.view(np.uint8)
+        waits.append(
+            self._channel.exchanging([control] * size, list(words.view(np.uint8).reshape(size, -1)))()
+        )
+        receive(self._words, words)
+        receive(self._words_of(rank), self._control)
         are_here = mark()
         for each in waits:
             each()
         wait(self._host, None, event=are_here)
-        root, missed, self.num_roots = self._words[[ROOT, MISSED, ROOTS]].tolist()
-        _, words = self._group.everywhere(np.empty(0, np.uint8), 2 * root + missed)
-        self._skipped = {word // 2 for word in words} - {_NONE}
-        return any(word % 2 for word in words)
+        roots, missed = self._words.reshape(size, -1)[:, [ROOT, MISSED]].T.tolist()
+        self._skipped, self.num_roots = set(roots) - {_NONE}, int(self._words_of(rank)[ROOTS])
+        return any(missed)
+
+    def _words_of(self, rank: int) -> np.ndarray:
+        """The `control` of a rank, in locked memory."""
+        return self._words[rank * WORDS.size : (rank + 1) * WORDS.size]

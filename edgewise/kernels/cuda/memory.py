@@ -217,8 +217,8 @@ def full(length: int, value: Any, dtype: Any) -> Any:
 
 
 def fill(values: Any, value: Any) -> None:
-    """Set all of an array on the GPU to one value. The driver writes values of up to four bytes as fast as memory takes
-    them, a kernel of CuPy a fifth as fast.
+    """Set all of an array on the GPU to one value. The driver writes values of up to four bytes, and of eight whose
+    halves are the same, as fast as memory takes them, a kernel of CuPy a fifth as fast.
 
     Args:
         values: shape (k,), without gaps.
@@ -226,12 +226,13 @@ def fill(values: Any, value: Any) -> None:
     """
     word, api = np.full(1, value, values.dtype), driver()
     setters = {1: api.cuMemsetD8Async, 2: api.cuMemsetD16Async, 4: api.cuMemsetD32Async}
-    if len(values) == 0 or word.itemsize not in setters:
+    parts = set(word.view(f"u{min(4, word.itemsize)}").tolist())
+    if len(values) == 0 or len(parts) > 1 or word.dtype.kind == "b":
         values.fill(value)
         return
     make_current()
-    pattern = int(word.view(f"u{word.itemsize}")[0])
-    check(setters[word.itemsize](address_of(values), pattern, len(values), current_stream()))
+    size = min(4, word.itemsize)
+    check(setters[size](address_of(values), parts.pop(), values.nbytes // size, current_stream()))
 
 
 def signals(length: int) -> np.ndarray:
