@@ -187,11 +187,13 @@ def compare_paths(group, channel):
             (ew.sssp, graph, several, {"delta": 1}),
             (ew.sssp, graph, 0, {"delta": 1e9}),
         ]
-    for graph in (LATTICE, HUBS):  # keys of 64 bits
-        lengths = graph.weights.astype(np.int64) << 33
-        ends = graph.sources, graph.targets
-        wide = ew.Graph.from_edges(*ends, lengths, num_vertices=graph.num_vertices)
-        runs.append((ew.sssp, wide, 0, {}))
+    long = []
+    for graph in (LATTICE, HUBS):
+        for shift in (0, 33):  # distances of 31 bits, and longer ones
+            lengths, ends = graph.weights.astype(np.int64) << shift, (graph.sources, graph.targets)
+            wide = ew.Graph.from_edges(*ends, lengths, num_vertices=graph.num_vertices)
+            runs.append((ew.sssp, wide, 0, {}))
+            long += [wide] * (shift > 0)
     fractions = np.array([1e-20, 0.1, 0.3, 7.7])  # the first is lost beside others
     for values in (np.array([0, 0, 2]), fractions, fractions.astype(np.float32)):
         for graph, directed in ((LATTICE, True), (HUBS, False)):
@@ -201,8 +203,9 @@ def compare_paths(group, channel):
             runs += [(ew.sssp, made, source, {}) for source in (0, several)]
     for find, graph, source, how in runs:
         expected, lost = find(graph, source, device="cpu", **how), graph.weighted and graph.weights.min() < 1
-        for _ in range(2):  # the second time, the program is laid out already
+        for again in range(2):  # the second time, the program is laid out already
             found = find(graph, source, distributed=True, device="cuda", **how)
+            assert ("began again" in found.explain()) == (graph in long and not again), found.explain()
             for name in ("level", "distance", "parent_index"):
                 if hasattr(expected, name):
                     assert lost or not isinstance(found.on_device(name), np.ndarray), (find, how, name)
@@ -249,6 +252,8 @@ def compare_components(group, channel):
                 assert f"ranks speak by {channel}" in told, told
                 assert "arcs inside it were skipped" in told or graph not in (hubs, inward[-1], in_file), told
                 assert "arcs inside it were looked at, too" in told or graph is not without, told
+                assert "told the roots of all vertices" in told or graph is not apart, told
+                assert "told the roots of all vertices" not in told or graph not in (whole, hubs), told
     with pytest.raises(MemoryLimitError, match="on the GPU") as refused:
         ew.connected_components(
             HUBS, distributed=True, device="cuda", memory_limit=100 if group.rank else 10**9
