@@ -269,7 +269,7 @@ def test_results_stay_on_the_gpu():
 def test_auto_is_where_the_run_ends_sooner_unless_cpu_threads_are_asked_for():
     import cupy
 
-    small, large = ew.generate.lattice(10, 10), ew.generate.rmat(18, 16, seed=1)
+    small, large = ew.generate.lattice(10, 10), ew.generate.rmat(20, 16, seed=1)
     assert "too little to ask for a GPU" in ew.bfs(small, 0).explain()
     ew.pagerank(large, device="cuda")
     result = ew.pagerank(large)
