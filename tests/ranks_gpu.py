@@ -2,8 +2,8 @@
 or "gloo".
 
 ``few`` and ``all`` run programs of tests/ranks_programs.py, and compare them bit for bit with the same on one rank, and
-within rounding with a run by one process on a CPU. ``algorithms``, ``others``, ``limits``, ``parts`` and ``errors`` are
-functions here.
+within rounding with a run by one process on a CPU. ``algorithms``, ``golden``, ``others``, ``limits``, ``parts`` and
+``errors`` are functions here.
 """
 
 import contextlib
@@ -13,8 +13,10 @@ import tempfile
 import time
 from unittest import mock
 
+import golden
 import numpy as np
 import pytest
+import test_golden
 from rank_algorithms import calls_on, compare_algorithm
 from ranks import code_for_several
 from ranks_programs import FEW, Case, cases, differences, ordinary, undirected
@@ -140,6 +142,33 @@ def compare_others(group, channel):
             compare_algorithm(name, graph, how)
         if group.rank == 0:
             print(f"{name} is the same", flush=True)
+
+
+def compare_golden(group, channel):
+    """Every algorithm has the golden answers of every real graph that is there, but the largest."""
+    names = [name for name in golden.NAMES if name != "actor-collab"]
+    for name in names:
+        real, where = golden.load(name), {"device": "cuda", "distributed": True}
+        for check in OF_GOLDEN:
+            check(real, where)
+        assert f"ranks speak by {channel}" in ew.bfs(real.graph, real.source("hub"), **where).explain()
+        if "betweenness" in real.answers and real.graph.num_vertices < 10_000:
+            test_golden.test_betweenness(name, where)
+    if group.rank == 0:
+        print(f"{len(names)} golden graphs have their answers", flush=True)
+
+
+#: The tests of algorithms on a golden graph.
+OF_GOLDEN = (
+    test_golden.test_bfs,
+    test_golden.test_sssp,
+    test_golden.test_components,
+    test_golden.test_strong_components,
+    test_golden.test_minimum_spanning_forest,
+    test_golden.test_core_numbers,
+    test_golden.test_triangles,
+    test_golden.test_pagerank,
+)
 
 
 def with_in_edges(graph):
@@ -444,6 +473,7 @@ def main():
         compare_programs(group, channel, FEW if what == "few" else None)
     else:
         parts = {"algorithms": compare_algorithms, "others": compare_others, "limits": compare_limits}
+        parts["golden"] = compare_golden
         (parts | {"parts": exchange_parts, "errors": end_runs})[what](group, channel)
 
 

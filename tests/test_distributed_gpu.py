@@ -73,6 +73,12 @@ def test_two_ranks_by_peer_memory(what: str, two_gpus: None) -> None:
     assert PARTS[what] in run_ranks(2, "ranks_gpu.py", what, "peer memory", seconds=280)
 
 
+def test_two_ranks_have_the_golden_answers(two_gpus: None) -> None:
+    assert "golden graphs have their answers" in run_ranks(
+        2, "ranks_gpu.py", "golden", "peer memory", seconds=280
+    )
+
+
 @pytest.mark.parametrize("what", ["few", "algorithms", "parts", "errors"])
 def test_two_ranks_by_nccl(what: str, two_gpus: None, nccl: None) -> None:
     assert PARTS[what] in run_ranks(2, "ranks_gpu.py", what, "NCCL", seconds=280)

@@ -14,14 +14,15 @@ def real(request):
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
-def device(request):
-    return request.param
+def where(request):
+    """Where a call runs. A script for ranks gives these tests "distributed" beside it (tests/ranks_gpu.py)."""
+    return {"device": request.param}
 
 
-def test_bfs(real, device):
+def test_bfs(real, where):
     ids = real.numbers
     for label, answer in real.answers["sources"].items():
-        result = ew.bfs(real.graph, real.source(label), device=device)
+        result = ew.bfs(real.graph, real.source(label), **where)
         assert result.verify(real.graph)
         reached = result.level >= 0
         levels = result.level[reached].astype(np.int64)
@@ -32,10 +33,10 @@ def test_bfs(real, device):
         assert int(((ids[reached] + 1) * (levels + 1)).sum()) == expected["checksum"]
 
 
-def test_sssp(real, device):
+def test_sssp(real, where):
     ids = real.numbers
     for label, answer in real.answers["sources"].items():
-        result = ew.sssp(real.graph, real.source(label), device=device)
+        result = ew.sssp(real.graph, real.source(label), **where)
         assert result.verify(real.graph)
         unreached = np.inf if result.distance.dtype.kind == "f" else np.iinfo(result.distance.dtype).max
         reached = result.distance != unreached
@@ -47,24 +48,24 @@ def test_sssp(real, device):
         assert ((ids[reached] % 1009 + 1) * distance).sum() == pytest.approx(expected["checksum"], rel=1e-11)
 
 
-def test_components(real, device):
-    result = ew.connected_components(real.graph, device=device)
+def test_components(real, where):
+    result = ew.connected_components(real.graph, **where)
     assert result.verify(real.graph)
     expected = real.answers["wcc"]
     assert result.num_components == expected["count"]
     assert result.sizes[:10].tolist() == expected["sizes_top10"]
 
 
-def test_strong_components(real, device):
-    result = ew.scc(real.graph, device=device)
+def test_strong_components(real, where):
+    result = ew.scc(real.graph, **where)
     assert result.verify(real.graph)
     expected = real.answers["scc"]
     assert result.num_components == expected["count"]
     assert result.sizes[:10].tolist() == expected["sizes_top10"]
 
 
-def test_minimum_spanning_forest(real, device):
-    result = ew.mst(real.graph, symmetrize=real.graph.directed, device=device)
+def test_minimum_spanning_forest(real, where):
+    result = ew.mst(real.graph, symmetrize=real.graph.directed, **where)
     assert result.verify(real.graph)
     expected = real.answers["msf"]
     assert result.num_edges == expected["edges"]
@@ -72,8 +73,8 @@ def test_minimum_spanning_forest(real, device):
     assert result.num_components == real.answers["wcc"]["count"]
 
 
-def test_core_numbers(real, device):
-    result = ew.core_numbers(real.graph, device=device)
+def test_core_numbers(real, where):
+    result = ew.core_numbers(real.graph, **where)
     assert result.verify(real.graph)
     expected = golden.structure(real.answers["name"])["cores"]
     assert result.summary() == {"max_core": expected["max"], "innermost": expected["innermost"]}
@@ -81,9 +82,9 @@ def test_core_numbers(real, device):
     assert int(((real.numbers % 1009 + 1) * result.core).sum()) == expected["checksum"]
 
 
-def test_triangles(real, device):
+def test_triangles(real, where):
     graph = real.graph.to_undirected()
-    result = ew.triangles(graph, device=device)
+    result = ew.triangles(graph, **where)
     assert result.verify(graph)
     expected = golden.structure(real.answers["name"])["triangles"]
     assert (result.total, int(result.triangles.max())) == (expected["total"], expected["max"])
@@ -103,9 +104,9 @@ def _with_betweenness():
 
 
 @pytest.mark.parametrize("name", _with_betweenness())
-def test_betweenness(name, device):
+def test_betweenness(name, where):
     known = golden.load(name)
-    result = ew.betweenness(known.graph, device=device)
+    result = ew.betweenness(known.graph, **where)
     expected = known.answers["betweenness"]
     place = {int(number): i for i, number in enumerate(known.numbers)}
     for number, value, *_ in expected["top"]:
@@ -113,9 +114,9 @@ def test_betweenness(name, device):
     assert result.dependency.sum() == pytest.approx(expected["sum"], rel=1e-9)
 
 
-def test_pagerank(real, device):
+def test_pagerank(real, where):
     graph, expected = real.graph, real.answers["pagerank"]
-    result = ew.pagerank(graph, tol=1e-13, max_iterations=1000, device=device)
+    result = ew.pagerank(graph, tol=1e-13, max_iterations=1000, **where)
     assert result.converged
     assert result.verify(graph)
     ids = real.numbers
