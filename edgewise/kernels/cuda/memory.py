@@ -227,7 +227,7 @@ def fill(values: Any, value: Any) -> None:
     word, api = np.full(1, value, values.dtype), driver()
     setters = {1: api.cuMemsetD8Async, 2: api.cuMemsetD16Async, 4: api.cuMemsetD32Async}
     parts = set(word.view(f"u{min(4, word.itemsize)}").tolist())
-    if len(values) == 0 or len(parts) > 1 or word.dtype.kind == "b":
+    if len(values) == 0 or len(parts) > 1:
         values.fill(value)
         return
     make_current()
