@@ -1,5 +1,5 @@
-"""A run on a GPU takes no more of its memory than edgewise says that it needs. These tests need an NVIDIA GPU:
-`pytest -m gpu`."""
+"""A run on a GPU takes no more of its memory than edgewise says that it needs, and arrays there are set as they are
+asked for. These tests need an NVIDIA GPU: `pytest -m gpu`."""
 
 import contextlib
 import gc
@@ -136,3 +136,29 @@ def test_memory_of_a_program_stays_within_what_was_said(program, schedule):
             result = call(graph, "cuda", limit)
         assert most[0] <= SHARE * limit + SLACK
         del result
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        (np.bool_, [True]),
+        (np.int8, [-1, 5]),
+        (np.int16, [-2]),
+        (np.uint32, [2**32 - 1, 7]),
+        (np.float32, [np.inf, -0.5]),
+        (np.int64, [0, -1, 2**62, 2**63 - 1]),
+        (np.float64, [0.0, np.inf, np.nan]),
+    ],
+)
+def test_arrays_are_filled_with_a_value(dtype, values):
+    from edgewise.kernels.cuda.memory import fill, full
+
+    for value in values:
+        for length in (0, 1, 1000):
+            found = full(length, value, dtype).get()
+            assert found.tobytes() == np.full(length, value, dtype).tobytes(), (dtype, value)
+    expected = np.full(10, values[0], dtype)
+    found = full(10, values[0], dtype)
+    fill(found[3:7], 0)
+    expected[3:7] = 0
+    assert found.get().tobytes() == expected.tobytes()
