@@ -332,6 +332,17 @@ def compare_components(folder=None):
                     turns = told.count("of a sample")
                     assert passes == turns + rounds * (turns + missed), (where, size, told)
                     assert missed or where != "apart", size
+    # Here a vertex of the other rank's largest tree is in a third one, without being its root.
+    ends = (
+        [9, 0, 3, 2, 7, 10, 0, 11, 3, 5, 9, 9, 6, 4, 5, 3, 9, 6, 10],
+        [8, 0, 1, 1, 6, 11, 0, 8, 1, 5, 8, 11, 7, 6, 5, 0, 8, 5, 9],
+    )
+    third = ew.Graph.from_edges(*ends, num_vertices=12)
+    third.make_in_edges()
+    sizes = {"SAMPLE": 4, "SLOTS": 8}
+    with mock.patch.multiple(cuda, **sizes), mock.patch.multiple(ranks_cuda, _LISTED=1, _MORE=1, **sizes):
+        for label, *_ in on_threads(4, lambda group: found(third, group)):
+            np.testing.assert_array_equal(label, ew.connected_components(third, device="cpu").component)
     # With a larger sample, it shows that the vertices of the second rank are in no tree.
     sizes = {"SAMPLE": 16, "SLOTS": 32}
     with mock.patch.multiple(cuda, **sizes), mock.patch.multiple(ranks_cuda, **sizes):

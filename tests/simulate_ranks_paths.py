@@ -32,6 +32,11 @@ GRAPHS = {
     "floats": lambda: _with_lengths(np.float64, LOST),
     "short floats": lambda: _with_lengths(np.float32, LOST),
     "long": lambda: _with_lengths(np.int64, [2**40 + 1, 3, 2**41]),
+    "late parents": lambda: ew.generate.uniform(16, 40, seed=21, weights=(1, 9)),
+    **{
+        f"weights up to {most}": lambda most=most: _with_lengths(np.int32, [most, most - 1, 1])
+        for most in (255, 256, 65535, 65536)
+    },
     "path": lambda: ew.Graph.from_edges(range(43), range(1, 44), num_vertices=75),
     "hubs, undirected": lambda: ew.generate.rmat(5, 3, seed=4, directed=False),
     "hubs, both ways": lambda: _with_in_edges(ew.generate.rmat(7, 4, seed=4)),
@@ -173,6 +178,11 @@ def check_distances():
     compare(ew.sssp, "random", 1, weighted=False)
     compare(ew.sssp, "one vertex", 0, (1, 3))
     compare(ew.sssp, "long", 1, (3,))
+    compare(
+        ew.sssp, "late parents", 1
+    )  # the first vertex of the second rank is offered one by the first rank
+    for most in (255, 256, 65535, 65536):
+        compare(ew.sssp, f"weights up to {most}", 1)
     for delta in (0.5, 2.5, 1e30):
         compare(ew.sssp, "random", 1, (3,), delta=delta)
     check_thresholds()
@@ -199,6 +209,36 @@ def check_long():
                 np.testing.assert_array_equal(distance, np.where(reached, expected, np.iinfo(np.int64).max))
                 np.testing.assert_array_equal(parent, np.where(reached, [-1, 0, 1, 2], -1))
                 assert ("began again" in told) == (begins_again and told is first[2]), told
+    check_long_once_more()
+
+
+def check_long_once_more():
+    """Ranks look for the same where only some of them know a graph, and all go on on CPUs if one has no room."""
+    from edgewise.algorithms.common import own_rows_cuda  # after `pretend`
+
+    def path():
+        lengths = np.array([2**30, 2**30, *[1] * 38])
+        return ew.Graph.from_edges(range(40), range(1, 41), lengths, num_vertices=3000)
+
+    def known_to_the_first(rank):
+        kept = path()
+        ew.sssp(kept, 0, distributed=True, device="cuda")
+        return ew.sssp(path() if rank else kept, 0, distributed=True, device="cuda")
+
+    found = on_ranks(2, known_to_the_first)
+    assert [found[1].distance.tolist()] * 2 == [each.distance.tolist() for each in found]
+    assert not any("began again" in each.explain() for each in found)
+    usual = own_rows_cuda.room
+
+    def with_little(name, needed):
+        if name == "sssp" and needed > 170_000:
+            raise MemoryLimitError(f"{name}: no room")
+        return usual(name, needed)
+
+    with mock.patch.object(own_rows_cuda, "room", with_little):
+        for auto in on_ranks(2, lambda rank: ew.sssp(path(), 0, distributed=True)):
+            np.testing.assert_array_equal(auto.distance, found[0].distance)
+            assert "on the CPU" in auto.explain() and "ranks speak by" not in auto.explain(), auto.explain()
 
 
 def check_thresholds():

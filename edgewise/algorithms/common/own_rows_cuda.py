@@ -73,6 +73,7 @@ def own_rows(
     *,
     in_edges: bool = True,
     weight: np.dtype | None = None,
+    more: int = 0,
 ) -> tuple[OwnRows, _Made]:
     """The rows of this rank's vertices, and what the run needs beside them. All ranks call it.
 
@@ -85,6 +86,7 @@ def own_rows(
         make: makes the arrays that it begins with.
         in_edges: whether in-edges are of use; they have no weights.
         weight: the dtype in which weights are needed, which holds all of them; None if they are not.
+        more: the bytes beyond those beside the rows that the run may find that it needs, to be explained.
 
     Raises:
         MemoryLimitError: on all ranks, if one of them has no room.
@@ -110,7 +112,7 @@ def own_rows(
     told = group.refuse_together(refused, _THERE * there + _IN_THERE * in_there + _HAS_ROOM * has_in_edges)
     assert made is not None
     has_in_edges = all(word & _HAS_ROOM for word in told)
-    stop_if_explained(run, graph, needed + of_in_edges * (has_in_edges and not in_there))
+    stop_if_explained(run, graph, needed + more + of_in_edges * (has_in_edges and not in_there))
     if not all(word & _THERE for word in told):
         _bring(graph, run, *outward)
     if has_in_edges and not all(word & _IN_THERE for word in told):

@@ -88,9 +88,9 @@ _NAME = "connected components on several ranks"
 #: One vertex in so many, and so many more, can be listed with their roots, with 8 bytes; if there are more, ranks tell
 #: the roots of all.
 _LISTED, _MORE = 128, 64
-#: Bytes of a run for each vertex, at most: a label, and that of another rank, 4 each; a bit and lists, as they are told
-#: here and by another rank.
-_BYTES = 9
+#: Bytes of a run for each vertex, at most: a label, and that of another rank, which gloo has twice, 4 each; a bit and
+#: lists, as they are told here and by another rank.
+_BYTES = 13
 #: The threads of a block of kernels that only read and write arrays of vertices: several blocks run at the same time.
 _FEW = max(WARP, THREADS // 4)
 #: In place of a tree: none was skipped.

@@ -183,17 +183,36 @@ def shortest_paths(
         MemoryLimitError: on all ranks, if one of them has no room.
         DistributedError: another rank has ended, or does not answer in time.
     """
+    n, adapts = graph.num_vertices, delta == "auto"
     width = _WIDER * gpu_delta(graph) if delta == "auto" else delta
-    found = None
-    if asked.dtype == _LONG and graph not in _too_far:
-        found = _paths_within(graph, _in_short(asked), asked, width, delta == "auto", run, group)
-        if found is None:
-            _too_far.add(graph)
-            run.explain(f"a distance takes more than {8 * _SHORT.itemsize - 1} bits: ranks began again")
+    sought = _in_short(asked) if asked.dtype == _LONG else asked
+    may_be_longer = bool(sought.bound < asked.bound)
+    # Each rank knows graphs of its own; all have to look for the same.
+    if may_be_longer and group.total(graph in _too_far):
+        sought, may_be_longer = asked, False
+    found = _searched(graph, sought, asked if may_be_longer else None, width, adapts, run, group)
     if found is None:
-        found = _paths_within(graph, asked, asked, width, delta == "auto", run, group)
+        _too_far.add(graph)
+        run.explain(f"a distance takes more than {8 * _SHORT.itemsize - 1} bits: ranks began again")
+        run.begun = False  # there may be no room
+        sought = asked
+        found = _searched(graph, asked, None, width, adapts, run, group)
         assert found is not None
-    return found
+    rows, channel, best, supersteps, rises = found
+    del found
+    run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")
+    apart = f"{width:.4g} apart" + (", or more where few vertices were near" if adapts else "")
+    run.explain(f"{supersteps:,} supersteps; {rises:,} thresholds {apart}")
+    with joining(_NAME, n, group, asked.dtype.itemsize + sought.dtype.itemsize):
+        distance, parent = _finished(rows, best, sought.dtype, asked.dtype, channel)
+        del best
+        take_least(parent.view(np.uint32), group, channel)
+        orphans = 0
+        if may_have_orphans(graph, asked.dtype):
+            reached, has_parent = distance != asked.unreached, parent != _NONE
+            orphans = int(cupy().count_nonzero(reached)) - int(cupy().count_nonzero(has_parent))
+            orphans -= len(asked.sources)
+    return *finished(graph, asked, distance, parent, orphans, run), supersteps
 
 
 def _in_short(asked: Asked) -> Asked:
@@ -202,42 +221,35 @@ def _in_short(asked: Asked) -> Asked:
     return asked._replace(dtype=_SHORT, bound=_SHORT.type(min(int(asked.bound), most)))
 
 
-def _paths_within(
-    graph: Graph, sought: Asked, asked: Asked, width: float, adapts: bool, run: Execution, group: Group
-) -> tuple[Any, Any, int] | None:
-    """`shortest_paths`, or None, on all ranks, if one is longer than what is sought but not than what is asked for.
+def _searched(
+    graph: Graph,
+    sought: Asked,
+    longer: Asked | None,
+    width: float,
+    adapts: bool,
+    run: Execution,
+    group: Group,
+) -> tuple[_Rows, Channel, Any, int, int] | None:
+    """The arcs of this rank, how ranks speak, and what `_search` finds; or None as that says.
 
     Args:
-        graph, asked, run, group: see there.
-        sought: the same in keys that may be shorter.
+        graph, run, group: as for `shortest_paths`.
+        sought: what is looked for.
+        longer: what is looked for then if a distance is longer than the bound of that; None if none can be.
         width, adapts: by how much the threshold rises, and whether by more where few vertices are near.
     """
-    n, dtype = graph.num_vertices, sought.dtype
-    rows = _laid_out(graph, dtype, run, group)
+    needed = _running_bytes(graph, sought.dtype, group)
+    more = _running_bytes(graph, longer.dtype, group) - needed if longer else 0
+    weight = narrow_dtype(graph)
+    how: dict[str, Any] = {"in_edges": False, "weight": weight, "more": more}
+    (rows, weights, _), _ = own_rows(_NAME, graph, run, group, needed, tuple, **how)
+    kinds = offset_dtype(rows), weight, sought.dtype
+    own = _Rows(rows.offsets, rows.targets, weights, kinds, arc_ranges(graph, group))
     with run.laying_out():
         channel = channel_of(group)
-    run.explain(f"on GPU {device_number()}; ranks speak by {channel.name}")
-    with channel.in_run():
-        with room(_NAME, _running_bytes(graph, dtype, group)):
-            found = _search(rows, sought, bool(sought.bound < asked.bound), width, adapts, channel, run)
-        if found is None:
-            return None
-        best, supersteps, rises = found
-        apart = f"{width:.4g} apart" + (", or more where few vertices were near" if adapts else "")
-        run.explain(f"{supersteps:,} supersteps; {rises:,} thresholds {apart}")
-    with joining(_NAME, n, group, asked.dtype.itemsize + dtype.itemsize):
-        distance, parent = _finished(rows, best, dtype, asked.dtype, channel)
-        del best
-        take_least(parent.view(np.uint32), group, channel)
-        orphans = 0
-        if may_have_orphans(graph, dtype):
-            reached, has_parent = distance != asked.unreached, parent != _NONE
-            orphans = (
-                int(cupy().count_nonzero(reached))
-                - int(cupy().count_nonzero(has_parent))
-                - len(asked.sources)
-            )
-    return *finished(graph, asked, distance, parent, orphans, run), supersteps
+    with channel.in_run(), room(_NAME, needed):
+        found = _search(own, sought, longer is not None, width, adapts, channel, run)
+    return found and (own, channel, *found)
 
 
 def _finished(rows: _Rows, best: Any, dtype: np.dtype, wanted: np.dtype, channel: Channel) -> tuple[Any, Any]:
@@ -278,19 +290,6 @@ def _finished(rows: _Rows, best: Any, dtype: np.dtype, wanted: np.dtype, channel
     )
     _finish_kernel(dtype).start([finishing])
     return distance, parent
-
-
-def _laid_out(graph: Graph, dtype: np.dtype, run: Execution, group: Group) -> _Rows:
-    """The arcs of this rank's vertices, where there is room for a run.
-
-    Raises:
-        MemoryLimitError: on all ranks, if one of them has no room.
-    """
-    beside = _running_bytes(graph, dtype, group)
-    weight = narrow_dtype(graph)
-    (rows, weights, _), _ = own_rows(_NAME, graph, run, group, beside, tuple, in_edges=False, weight=weight)
-    kinds = offset_dtype(rows), weight, dtype
-    return _Rows(rows.offsets, rows.targets, weights, kinds, arc_ranges(graph, group))
 
 
 def _running_bytes(graph: Graph, dtype: np.dtype, group: Group) -> int:
