@@ -3,6 +3,7 @@
 ``ranks_calls.py FOLDER few`` takes a part of the files.
 """
 
+import inspect
 import pickle
 import sys
 import warnings
@@ -173,6 +174,23 @@ def check_refused_calls(group: Group) -> None:
         assert isinstance(error, GraphError), error
         assert str(error).startswith("" if last else f"rank {group.size - 1}: the graph has no vertex"), error
         call(right)
+    algorithms = [
+        find
+        for find in vars(ew).values()
+        if inspect.isfunction(find)
+        and find not in (ew.run, ew.prepare, ew.build)
+        and "distributed" in inspect.signature(find).parameters
+    ]
+    assert len(algorithms) > 15
+    both_ways = graph.to_undirected()
+    for find in algorithms:
+        given = [both_ways if find in (ew.mst, ew.triangles) else graph]
+        given += [right] * ("source" in inspect.signature(find).parameters)
+        where = {"device": "nowhere" if last else "cpu", "distributed": True}
+        error = error_of(partial(find, *given, **where))
+        assert str(error).startswith("" if last else f"rank {group.size - 1}: {find.__name__}"), error
+        assert "device is 'nowhere'" in str(error), error
+        ew.bfs(graph, right, distributed=True)
     other = error_of(
         lambda: ew.run(PageRank(), graph_with("integers" if last else "indices"), distributed=True)
     )

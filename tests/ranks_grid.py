@@ -144,16 +144,20 @@ def check_refused() -> None:
     assert said == "a grid of 2 by 2 ranks, as asked", said
     for program in (FewLabels, LimitedLabels):
         assert "if all vertices send" in line_of(ew.run(program(), graph, distributed=True))
-    own = int(os.environ["RANK"])
-    try:
-        ew.run(AllSend(), graph.reverse(), distributed=ew.Ranks(grid=own == 3), max_supersteps=2)
-    except DistributedError as error:
-        assert "; expected the same call on all ranks" in str(error)
-        assert f"rank {own} has grid={own == 3}, and rank {0 if own == 3 else 3} grid={own != 3}" in str(
-            error
-        )
-    else:
-        raise AssertionError("ranks differ")
+    own, turned = int(os.environ["RANK"]), graph.reverse()
+    for differing in ("grid=", "grid than rank"):  # the second time, ranks have laid out both
+        try:
+            ew.run(AllSend(), turned, distributed=ew.Ranks(grid=own == 3), max_supersteps=2)
+        except DistributedError as error:
+            assert "; expected the same call on all ranks" in str(error)
+            assert differing in str(error), str(error)
+            if differing == "grid=":
+                others = f"rank {own} has grid={own == 3}, and rank {0 if own == 3 else 3} grid={own != 3}"
+                assert others in str(error), str(error)
+        else:
+            raise AssertionError("ranks differ")
+        for grid in (True, False):
+            ew.run(AllSend(), turned, distributed=ew.Ranks(grid=grid), max_supersteps=2)
 
 
 def check_files(folder: Path) -> None:

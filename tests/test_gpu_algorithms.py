@@ -266,10 +266,11 @@ def test_results_stay_on_the_gpu():
     assert isinstance(result.on_device("level"), cupy.ndarray)
 
 
-def test_auto_is_where_the_run_ends_sooner_unless_cpu_threads_are_asked_for():
+def test_auto_is_where_the_run_ends_sooner_unless_cpu_threads_are_asked_for(monkeypatch):
     import cupy
 
-    small, large = ew.generate.lattice(10, 10), ew.generate.rmat(20, 16, seed=1)
+    monkeypatch.setenv("EDGEWISE_NUM_THREADS", "4")  # 32 cores would be sooner
+    small, large = ew.generate.lattice(10, 10), ew.generate.rmat(18, 16, seed=1)
     assert "too little to ask for a GPU" in ew.bfs(small, 0).explain()
     ew.pagerank(large, device="cuda")
     result = ew.pagerank(large)

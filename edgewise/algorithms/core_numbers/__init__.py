@@ -24,6 +24,7 @@ import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived
 from edgewise.algorithms.common.dispatch import Form, begin, memory_by
+from edgewise.algorithms.common.names import names_elsewhere
 from edgewise.algorithms.core_numbers.cpu import ROUNDS, core_numbers_memory, core_numbers_work
 from edgewise.algorithms.core_numbers.cpu import core_numbers as core_numbers_on_cpu
 from edgewise.algorithms.core_numbers.verify import verify_core_numbers
@@ -97,6 +98,7 @@ class CoreNumbersResult(VertexResult):
         return verify_core_numbers(graph, SavedColumns(graph, columns).numbers("core", np.int64))
 
 
+@names_elsewhere()
 def core_numbers(
     graph: Graph,
     *,

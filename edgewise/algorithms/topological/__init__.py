@@ -20,6 +20,7 @@ import numpy as np
 
 from edgewise.algorithms.common.derived import check_derived
 from edgewise.algorithms.common.dispatch import Form, begin, memory_by, no_memory
+from edgewise.algorithms.common.names import names_elsewhere
 from edgewise.algorithms.topological.cpu import (
     generations,
     generations_memory,
@@ -96,6 +97,7 @@ class TopologicalResult(VertexResult):
         )
 
 
+@names_elsewhere()
 def topological_order(
     graph: Graph,
     *,

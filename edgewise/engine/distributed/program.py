@@ -169,6 +169,6 @@ class DistributedProgram(AbstractEngine):
         rank = CpuRank(way, *how) if self._of_grid is None else GridRank(self._of_grid, way, *how)
         run.explain(self._division)
         what = digests_of_run(self._binding, self._message, parameters, given, constants)
-        check_same_call(self._binding, what, limit, self.checkpoints, self.group)
+        check_same_call(self._binding, what, limit, self.checkpoints, self.group, self._asked.grid)
         with self.group.in_run():
             return rank.supersteps(limit, what)

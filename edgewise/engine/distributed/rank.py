@@ -77,6 +77,8 @@ class Rank(ABC):
             begins, self._in_several = blocks_of(self._parts)
             self._blocks = self._from_host(begins)
         self._superstep, self._total = 0, UNKNOWN
+        #: What ranks had exchanged before.
+        self._before = self._group.exchanges, self._group.sent_bytes
 
     @property
     @abstractmethod
@@ -365,11 +367,12 @@ class Rank(ABC):
         if self._checkpoints:
             self._checkpoints.end()
         way = "pull" if self._pulls else "push"
+        exchanges, sent = group.exchanges - self._before[0], group.sent_bytes - self._before[1]
         notes = (
             f"rank {group.rank} of {group.size} has the vertices {self._own.start:,} to {self._own.stop - 1:,}",
             f"ranks {way}",
             *self._notes(),
-            f"{group.exchanges:,} exchanges; this rank sent {group.sent_bytes:,} bytes",
+            f"{exchanges:,} exchanges; this rank sent {sent:,} bytes",
         )
         return PartOutcome(
             {name: fields["vertex", name] for name in spec.vertex_fields},
