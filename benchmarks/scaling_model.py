@@ -35,7 +35,7 @@ from benchmarks.results import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
 PARTITIONS, H100 = RESULTS / "2026-11-28-2-cores-partitions.csv", RESULTS / "2026-11-28-H100.csv"
-TWO = RESULTS / "2026-11-29-2xH200-distributed.csv"
+TWO = RESULTS / "2026-11-30-2xH200-distributed.csv"
 #: The scales of these runs on one and two GPUs; rates of one GPU are of the second.
 SMALL, LARGE = 22, 26
 #: For each run: what was measured on one GPU, and how often it goes over all arcs.

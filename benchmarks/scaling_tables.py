@@ -5,6 +5,7 @@ the model of `benchmarks.scaling_model`.
 """
 
 import argparse
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -33,6 +34,9 @@ from benchmarks.scaling_model import (
     seconds,
 )
 from benchmarks.table import filled, markdown
+
+#: The bytes a second that NVLink 4 has each way.
+LINKS = 450e9
 
 DOCUMENT = ROOT / "docs" / "design" / "scaling.md"
 SCALES, GPUS = range(26, 37, 2), (2, 8, 64, 1024)
@@ -248,15 +252,16 @@ def rates_table() -> str:
 
 
 def exchanges_table() -> str:
-    """What two GPUs spent on exchanges, and sent, and the rate of what they sent more at the larger scale."""
+    """What two GPUs spent on exchanges, and sent, and the rate of what they sent more at the larger scale; none where
+    waiting hides it, so that it is more than the links have."""
     body = []
     for name in dict.fromkeys(name for name, _, ranks in measured() if ranks == 2):
         (short, few), (long, many) = (exchanging(name, scale) for scale in (SMALL, LARGE))
-        rate = f"{1e-9 * (many - few) / (long - short):.3g}" if long > short else ""
+        rate = (many - few) / (long - short) if long > short else math.inf
         cells = [
             f"{1e3 * spent:.3g} / {significant(1e-6 * sent)}" for spent, sent in ((short, few), (long, many))
         ]
-        body.append([TASKS[name], *cells, rate])
+        body.append([TASKS[name], *cells, f"{1e-9 * rate:.3g}" if rate < LINKS else ""])
     return markdown(["ms / MB of a rank", f"scale {SMALL}", f"scale {LARGE}", "GB/s of the difference"], body)
 
 
