@@ -426,23 +426,28 @@ def schedule_of_rank(name: str, schedule: Any, deliveries: tuple[type, ...] = ()
 
 
 def _check_same_graph(name: str, graph: Graph, group: Group, word: int) -> list[int]:
-    """Refuse graphs that differ between ranks, by digests of all that they hold. What word each rank told beside that
-    is returned."""
-    call, n, m = zlib.crc32(name.encode()), graph.num_vertices, graph.num_arcs
-    head = np.array([call, n, m], np.int64).tobytes()
+    """Refuse calls and graphs that differ between ranks, graphs by digests of all that they hold. What word each rank
+    told beside that is returned."""
+    call, n, m = name.encode(), graph.num_vertices, graph.num_arcs
     content = digest_of_graph(graph, in_edges=True) if group.size > 1 else b""
-    parts, words = group.everywhere(np.frombuffer(head + content, np.uint8), word)
-    for rank, told in enumerate(parts):
-        if len(told) != len(head + content) or told[:8].view(np.int64)[0] != call:
+    head = np.array([zlib.crc32(call), n, m], np.int64).tobytes()
+    own = head + content + call
+    parts, words = group.everywhere(np.frombuffer(own, np.uint8), word)
+    for rank, part in enumerate(parts):
+        told = part.tobytes()
+        other = told[len(head) + len(content) :]
+        if other != call:
+            is_name = bool(other) and zlib.crc32(other) == int.from_bytes(told[:8], "little")
+            what = other.decode(errors="replace") if is_name else "something else"
             raise DistributedError(
-                f"{name}: rank {rank} calls something else than rank {group.rank}; expected the same call on all ranks"
+                f"{name}: rank {rank} calls {what}, and rank {group.rank} {name}; expected the same call on all ranks"
             )
-        if told.tobytes() != head + content:
-            _, vertices, arcs = told[: len(head)].view(np.int64).tolist()
+        if told != own:
+            vertices, arcs = np.frombuffer(told[8 : len(head)], np.int64).tolist()
             what = (
                 f"of {vertices:,} and {arcs:,}"
                 if (vertices, arcs) != (n, m)
-                else "of other arcs, weights or ids"
+                else "of other arcs, weights or ids, or in a file where this one is not"
             )
             raise DistributedError(
                 f"{name}: rank {group.rank} has a graph of {n:,} vertices and {m:,} arcs, and rank {rank} another one, "

@@ -116,13 +116,13 @@ def test_graphs_that_differ_are_refused_by_all_ranks(what: str) -> None:
 @pytest.mark.parametrize(
     ("what", "problem"),
     [
-        ("has another parameter", "has another value of damping than rank"),
-        pytest.param("has another limit", "has another max_supersteps than rank", marks=pytest.mark.slow),
-        pytest.param("calls something else", "calls something else than rank", marks=pytest.mark.slow),
+        ("has another parameter", ("has another value of damping than rank",)),
+        pytest.param("has another limit", ("has another max_supersteps than rank",), marks=pytest.mark.slow),
+        ("calls something else", (" calls ", "PageRank", "bfs", "; expected the same call on all ranks")),
     ],
 )
-def test_calls_that_differ_are_refused_by_all_ranks(what: str, problem: str) -> None:
+def test_calls_that_differ_are_refused_by_all_ranks(what: str, problem: tuple[str, ...]) -> None:
     for status, error in ended_by_hand(what):
         assert status == 1
         assert "DistributedError" in error
-        assert problem in error
+        assert all(each in error for each in problem), error
