@@ -145,7 +145,8 @@ def compare_others(group, channel):
 
 
 def compare_golden(group, channel):
-    """Every algorithm has the golden answers of every real graph that is there, but the largest."""
+    """Algorithms have the golden answers of every real graph that is there, but the largest; betweenness those of the
+    small ones."""
     names = [name for name in golden.NAMES if name != "actor-collab"]
     for name in names:
         real, where = golden.load(name), {"device": "cuda", "distributed": True}
