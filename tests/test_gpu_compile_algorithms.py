@@ -63,8 +63,8 @@ def kernels(offsets, weight, distance, rank):
         ),
         "bfs on ranks, pushed": (bfs_ranks_kernels.push_kernel, bfs_ranks_kernels.signature(offsets)),
         "bfs on ranks, pulled": (bfs_ranks_kernels.pull_kernel, bfs_ranks_kernels.signature(offsets)),
-        "levels shortened": (bfs_levels.shorten_kernel, bfs_levels.signature(told)),
-        "levels lengthened": (bfs_levels.lengthen_kernel, bfs_levels.signature(told)),
+        "levels shortened": (bfs_levels.copy_kernel, bfs_levels.signature(np.dtype(np.int32), told)),
+        "levels lengthened": (bfs_levels.copy_kernel, bfs_levels.signature(told, np.dtype(np.int32))),
         "levels of layers": (bfs_layers.read_kernel, bfs_layers.read_signature(offsets)),
         "levels by vertices": (bfs_layers.write_kernel, bfs_layers.write_signature()),
         "sweeps": (

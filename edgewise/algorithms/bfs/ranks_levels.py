@@ -2,65 +2,53 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from edgewise.algorithms.common.ranks_cuda import tell_own
 from edgewise.engine.distributed.channel import Channel
 from edgewise.engine.distributed.partition import Ranges
-from edgewise.kernels.cuda.arguments import Int32s, Keys, type_of
+from edgewise.kernels.cuda.arguments import Elements, type_of
 from edgewise.kernels.cuda.device import INT32, WARP, cuda, lane
 from edgewise.kernels.cuda.launch import Kernel, fixed_kernel
 from edgewise.kernels.cuda.memory import empty
 from edgewise.primitives.ahead import AHEAD, first_place, read_ahead, stride
 
 
-class Levels(NamedTuple):
-    """What the kernels take.
+class Copying(NamedTuple):
+    """What `copy_kernel` takes.
 
     Attributes:
-        level: shape (n,).
-        told: the same in fewer bytes, shape (n,).
-        low, high: which vertices, from `low` to `high` - 1.
+        values, copy: shape (n,), of two dtypes.
+        low, high: which of them, from `low` to `high` - 1.
     """
 
-    level: Int32s
-    told: Keys
+    values: Annotated[Any, Elements("values")]
+    copy: Annotated[Any, Elements("copy")]
     low: int
     high: int
 
 
-def signature(told: np.dtype) -> tuple[Any, ...]:
-    """The type of the argument of kernels for levels that are told in this dtype."""
-    return (type_of(Levels, key=told),)
+def signature(values: np.dtype, copy: np.dtype) -> tuple[Any, ...]:
+    """The type of the argument of `copy_kernel` for these dtypes."""
+    return (type_of(Copying, values=values, copy=copy),)
 
 
-def shorten_kernel(it):
-    """Write levels in few bytes; see `Levels`."""
+def copy_kernel(it):
+    """Copy integers to another dtype, which holds them; see `Copying`."""
     held = cuda.local.array(AHEAD, INT32)
     for first in range(first_place(it.low), it.high, stride()):
-        read_ahead(first, it.high, it.level, held)
+        read_ahead(first, it.high, it.values, held)
         for i in range(AHEAD):
             v = first + i * WARP + lane()
             if v < it.high:
-                it.told[v] = held[i]
-
-
-def lengthen_kernel(it):
-    """Read levels of few bytes; see `Levels`."""
-    held = cuda.local.array(AHEAD, INT32)
-    for first in range(first_place(it.low), it.high, stride()):
-        read_ahead(first, it.high, it.told, held)
-        for i in range(AHEAD):
-            v = first + i * WARP + lane()
-            if v < it.high:
-                it.level[v] = held[i]
+                it.copy[v] = held[i]
 
 
 @functools.cache
-def _kernel(function: Any, told: np.dtype) -> Kernel:
-    return fixed_kernel(function, signature(told))
+def _kernel(values: np.dtype, copy: np.dtype) -> Kernel:
+    return fixed_kernel(copy_kernel, signature(values, copy))
 
 
 def tell_levels(level: Any, deepest: int, ranges: Ranges, channel: Channel) -> Callable[[], None]:
@@ -75,8 +63,8 @@ def tell_levels(level: Any, deepest: int, ranges: Ranges, channel: Channel) -> C
     if dtype.itemsize == level.itemsize or len(ranges.begins) == 2:
         return tell_own(level, ranges, channel)
     told = empty(n, dtype)
-    _kernel(shorten_kernel, dtype).start([Levels(level, told, own.start, own.stop)])
+    _kernel(level.dtype, dtype).start([Copying(level, told, own.start, own.stop)])
     wait = tell_own(told, ranges, channel)
     for low, high in ((0, own.start), (own.stop, n)):
-        _kernel(lengthen_kernel, dtype).start([Levels(level, told, low, high)])
+        _kernel(dtype, level.dtype).start([Copying(told, level, low, high)])
     return wait
