@@ -16,15 +16,9 @@ from edgewise.program.key import declared_text, program_text
 
 
 def check_same_call(
-    binding: Binding,
-    what: Digests,
-    limit: int | None,
-    checkpoints: Checkpoints | None,
-    group: Group,
-    grid: bool | str = "auto",
+    binding: Binding, what: Digests, limit: int | None, checkpoints: Checkpoints | None, group: Group
 ) -> None:
-    """Refuse runs that differ between ranks in their values, their limit, in whether they keep checkpoints, or in how
-    they are divided.
+    """Refuse runs that differ between ranks in their values, their limit, or in whether they keep checkpoints.
 
     Args:
         binding: the program on its graph.
@@ -32,12 +26,10 @@ def check_same_call(
         limit: the most supersteps, or None.
         checkpoints: where the state is kept, or None.
         group: the ranks.
-        grid: whether they are asked to form a grid, see `edgewise.Ranks`.
     """
     name = binding.spec.name
     kept = checkpoints and (checkpoints.every, str(checkpoints.folder))
     own = what | {"max_supersteps": digest_of(limit), "checkpoint, or every": digest_of(kept)}
-    own |= {"grid": digest_of(grid)}
     text = json.dumps(own).encode()
     for rank, told in enumerate(group.everywhere(np.frombuffer(text, np.uint8))[0]):
         if told.tobytes() != text:

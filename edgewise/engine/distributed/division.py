@@ -129,10 +129,10 @@ def _best_begins_alone(spec: Specification) -> bool:
     )
 
 
-def agree(name: str, group: Group, asked: Ranks, has_limit: bool) -> bool:
-    """Whether any rank has a limit of memory. Raises DistributedError if ranks ask for different things."""
+def agree(name: str, group: Group, asked: Ranks, is_laid_out: bool) -> bool:
+    """Whether all ranks have laid out. Raises DistributedError if they ask to be divided in different ways."""
     choices = (False, True, "auto")
-    told = group.everywhere(np.empty(0, np.uint8), 2 * choices.index(asked.grid) + has_limit)[1]
+    told = group.everywhere(np.empty(0, np.uint8), 2 * choices.index(asked.grid) + is_laid_out)[1]
     for rank, word in enumerate(told):
         other = choices[word // 2]
         if other != asked.grid:
@@ -140,4 +140,4 @@ def agree(name: str, group: Group, asked: Ranks, has_limit: bool) -> bool:
                 f"{name}: rank {group.rank} has grid={asked.grid!r}, and rank {rank} grid={other!r}; expected the "
                 "same call on all ranks"
             )
-    return any(word % 2 for word in told)
+    return all(word % 2 for word in told)

@@ -71,12 +71,12 @@ class DistributedProgram(AbstractEngine):
 
     def is_laid_out(self, limit: int | None, given: dict[str, Any]) -> bool:
         # Ranks speak while they lay out, so all do if one has to: it may have run other programs meanwhile.
-        return self.group.total(self._laid_out) == self.group.size
+        return agree(self._binding.spec.name, self.group, self._asked, self._laid_out)
 
     def lay_out(self, limit: int | None, given: dict[str, Any]) -> None:
         spec, graph = self._binding.spec, self._binding.graph
         of_graph: Any = graph
-        is_limited = agree(spec.name, self.group, self._asked, limit is not None)
+        is_limited = self.group.total(limit is not None) > 0
         if self._reads_part:
             self._arcs, of_graph = own_rows(self._binding, self.group, self.ranges, self.pulls)
         else:
@@ -169,6 +169,6 @@ class DistributedProgram(AbstractEngine):
         rank = CpuRank(way, *how) if self._of_grid is None else GridRank(self._of_grid, way, *how)
         run.explain(self._division)
         what = digests_of_run(self._binding, self._message, parameters, given, constants)
-        check_same_call(self._binding, what, limit, self.checkpoints, self.group, self._asked.grid)
+        check_same_call(self._binding, what, limit, self.checkpoints, self.group)
         with self.group.in_run():
             return rank.supersteps(limit, what)
